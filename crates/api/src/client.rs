@@ -19,11 +19,11 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-pub use answer::Answer;
-pub use error::{CallError, ErrorFormat, Proof, Refusal, brief, printable};
+pub use answer::ServerResponse;
+pub use error::{CallError, ErrorFormat, ErrorResponse, Proof, brief, printable};
 pub use events::{Events, Message};
-pub use kept::Kept;
-pub use wait::{Look, News, Pace, Waited};
+pub use kept::WithUnknownFields;
+pub use wait::{PollInterval, PollResult, WaitEvent, Waited};
 
 const CONNECT_LIMIT: Duration = Duration::from_secs(5);
 /// Longer than any server takes, also one that answers only when there is something new.
@@ -217,10 +217,10 @@ impl<'a> Request<'a> {
     }
 
     /// The whole answer, if it is a good one or says that nothing has changed.
-    pub async fn send(self) -> Result<Answer<'a>, CallError> {
+    pub async fn send(self) -> Result<ServerResponse<'a>, CallError> {
         let Request { client, builder } = self;
         let response = builder.timeout(CALL_LIMIT).send().await.map_err(|error| client.lost(&error))?;
-        Answer::read(client, response).await?.good()
+        ServerResponse::read(client, response).await?.good()
     }
 
     /// The body of a good answer.
@@ -236,7 +236,7 @@ impl<'a> Request<'a> {
         if response.status().is_success() {
             return Ok(Events::new(response, client.clone()));
         }
-        let answer = Answer::read(client, response).await?;
+        let answer = ServerResponse::read(client, response).await?;
         let status = answer.status;
         Err(answer.good().err().unwrap_or_else(|| client.unexpected(format!("status {status}"))))
     }

@@ -27,13 +27,13 @@ pub use diagnostics::{Key, KeyList, Setting, SettingList, System, SystemList, Sy
 pub use explanation::{Explanation, LastError};
 pub use journal::{End, JournalEntry, JournalPage, JournalQuery};
 pub use operation::{
-    Asked, Control, Operation, OperationDetail, Phase, Progress, Step, StepState, Submit, Verb,
+    Control, Operation, OperationDetail, PendingRequest, Phase, Progress, Step, StepState, Submit, Verb,
 };
 pub use operation_list::{
     FailureGroup, FailureGroups, ListQuery, OperationPage, OperationTotals, TotalsQuery,
 };
 pub use people::{
-    ChangePassword, ChangeUser, MadeUser, NewUser, Password, Proof, Session, SessionList, SignedOut, User,
+    ChangePassword, ChangeUser, CreatedUser, NewUser, Password, Proof, Session, SessionList, SignedOut, User,
     UserList,
 };
 pub use workflow::{StepCalls, StepHealth, Workflow, WorkflowCalls, WorkflowList, WorkflowStep};
@@ -41,17 +41,17 @@ pub use workflow::{StepCalls, StepHealth, Workflow, WorkflowCalls, WorkflowList,
 /// A moment, written as RFC 3339 in UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
 #[serde(transparent)]
-pub struct Moment(#[serde(with = "time::serde::rfc3339")] pub OffsetDateTime);
+pub struct WireTime(#[serde(with = "time::serde::rfc3339")] pub OffsetDateTime);
 
-impl Moment {
+impl WireTime {
     /// So many microseconds after 1970. A moment beyond the last year that RFC 3339 can write is in that year.
-    pub fn from_unix_micros(micros: i64) -> Moment {
+    pub fn from_unix_micros(micros: i64) -> WireTime {
         let last = time::PrimitiveDateTime::MAX.assume_utc();
-        Moment(OffsetDateTime::from_unix_timestamp_nanos(i128::from(micros) * 1000).unwrap_or(last))
+        WireTime(OffsetDateTime::from_unix_timestamp_nanos(i128::from(micros) * 1000).unwrap_or(last))
     }
 }
 
-impl fmt::Display for Moment {
+impl fmt::Display for WireTime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = self.0.format(&Rfc3339).map_err(|_| fmt::Error)?;
         f.pad(&text)
@@ -78,11 +78,11 @@ mod tests {
 
     #[test]
     fn a_moment_is_rfc_3339_and_the_end_of_time_can_be_written() {
-        let at = Moment::from_unix_micros(1_700_000_000_123_456);
+        let at = WireTime::from_unix_micros(1_700_000_000_123_456);
         assert_eq!(serde_json::to_string(&at).unwrap(), "\"2023-11-14T22:13:20.123456Z\"");
         assert_eq!(at.to_string(), "2023-11-14T22:13:20.123456Z");
-        let last = serde_json::to_string(&Moment::from_unix_micros(i64::MAX)).unwrap();
+        let last = serde_json::to_string(&WireTime::from_unix_micros(i64::MAX)).unwrap();
         assert!(last.starts_with("\"9999-12-31"), "{last}");
-        assert!(serde_json::from_str::<Moment>(&last).is_ok());
+        assert!(serde_json::from_str::<WireTime>(&last).is_ok());
     }
 }

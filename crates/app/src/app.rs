@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use ::config::file::{self, BaseFile, Files};
-use ::config::{ConfigError, Reader, Section, Setting, Surroundings, Table, Warning};
+use ::config::{ConfigError, Section, SectionReader, Setting, Surroundings, Table, Warning};
 use anyhow::Result;
 use engine::secret::{KeyRing, SharedRing};
 use engine::store::{MemoryStore, Store};
@@ -29,7 +29,7 @@ struct Plugin {
     settings: &'static [Setting],
     removed_settings: &'static [&'static str],
     base_file: Option<BaseFile>,
-    read: fn(&mut Reader<'_>) -> Part,
+    read: fn(&mut SectionReader<'_>) -> Part,
     open: for<'a> fn(&'a Platform<'a>) -> Opening<'a>,
     unconnected_workflows: fn(EngineBuilder) -> EngineBuilder,
     dry_run: Option<DryRun>,
@@ -43,7 +43,7 @@ type AddCommands = fn(&mut Commands);
 /// A section of a product in the configuration.
 pub(crate) type Part = (TypeId, Arc<dyn Any + Send + Sync>);
 
-fn read<S: Section + Send + Sync + 'static>(settings: &mut Reader<'_>) -> Part {
+fn read<S: Section + Send + Sync + 'static>(settings: &mut SectionReader<'_>) -> Part {
     (TypeId::of::<S>(), Arc::new(settings.section::<S>()))
 }
 
@@ -130,7 +130,7 @@ impl App {
     }
 
     /// The sections of all products.
-    pub fn read(&self, settings: &mut Reader<'_>) -> Vec<Part> {
+    pub fn read(&self, settings: &mut SectionReader<'_>) -> Vec<Part> {
         self.products.iter().map(|product| (product.read)(settings)).collect()
     }
 

@@ -40,7 +40,7 @@ const TAIL_BYTES: u64 = 16 * 1024;
 
 /// What the pid file says.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Entry {
+struct ProcessEntry {
     pid: u32,
     listen: SocketAddr,
     /// Where commands on the same machine are answered, if `listen` speaks TLS.
@@ -48,8 +48,8 @@ struct Entry {
     local: Option<SocketAddr>,
 }
 
-impl Entry {
-    fn read(path: &Path) -> io::Result<Option<Entry>> {
+impl ProcessEntry {
+    fn read(path: &Path) -> io::Result<Option<ProcessEntry>> {
         match fs::read(path) {
             Ok(bytes) => serde_json::from_slice(&bytes).map(Some).map_err(io::Error::from),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -72,7 +72,7 @@ impl PidFile {
         local: Option<SocketAddr>,
     ) -> Result<PidFile> {
         let path = lock.dir().pid_file();
-        let entry = Entry { pid: std::process::id(), listen, local };
+        let entry = ProcessEntry { pid: std::process::id(), listen, local };
         let draft = path.with_extension("pid.new");
         // Written aside and moved into place, so that nobody ever reads half of it.
         fs::write(&draft, serde_json::to_vec(&entry)?)
@@ -85,7 +85,7 @@ impl PidFile {
 impl Drop for PidFile {
     fn drop(&mut self) {
         // A file that somebody else has put there meanwhile is not ours to remove.
-        if let Ok(Some(entry)) = Entry::read(&self.path)
+        if let Ok(Some(entry)) = ProcessEntry::read(&self.path)
             && entry.pid == std::process::id()
         {
             let _ = fs::remove_file(&self.path);
@@ -152,16 +152,16 @@ impl fmt::Display for Status {
 }
 
 #[derive(Debug)]
-pub(crate) enum Started {
+pub(crate) enum StartResult {
     Now(Running),
     Already(Running),
 }
 
-impl fmt::Display for Started {
+impl fmt::Display for StartResult {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Started::Now(running) => running.fmt(f),
-            Started::Already(running) => write!(f, "already {running}"),
+            StartResult::Now(running) => running.fmt(f),
+            StartResult::Already(running) => write!(f, "already {running}"),
         }
     }
 }
@@ -199,7 +199,7 @@ impl Control {
 
     pub(crate) fn status(&self) -> Result<Status> {
         let path = self.dir.pid_file();
-        let entry = match Entry::read(&path) {
+        let entry = match ProcessEntry::read(&path) {
             Ok(Some(entry)) => entry,
             Ok(None) => return Ok(Status::NotRunning),
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
@@ -224,12 +224,12 @@ impl Control {
 
     /// Starts this program again with `arguments`, in the background, and waits until it is healthy. When it
     /// is not within `timeout`, it is stopped and the error ends with the last lines that it printed.
-    pub(crate) fn start(&self, arguments: &[OsString], timeout: Duration) -> Result<Started> {
+    pub(crate) fn start(&self, arguments: &[OsString], timeout: Duration) -> Result<StartResult> {
         if let Status::Running(running) = self.status()? {
             // A process that was killed a moment ago still has a pid, and listens no longer.
             let may_be_ending = matches!(health(running.near()), Health::Bad);
             if !may_be_ending || !self.wait_until_gone(running.pid, AFTER_KILL) {
-                return Ok(Started::Already(running));
+                return Ok(StartResult::Already(running));
             }
         }
         self.dir.create()?;
@@ -248,7 +248,7 @@ impl Control {
             .spawn()
             .with_context(|| format!("cannot start {}", self.program.display()))?;
         match self.wait_until_healthy(&mut child, timeout) {
-            Ok(running) => Ok(Started::Now(running)),
+            Ok(running) => Ok(StartResult::Now(running)),
             Err(error) => {
                 // A start that failed leaves nothing behind. Both calls fail only if it has ended by itself.
                 let _ = child.kill();
@@ -282,7 +282,7 @@ impl Control {
         timeout: Duration,
         grace: Duration,
         force: bool,
-    ) -> Result<Started> {
+    ) -> Result<StartResult> {
         self.stop(grace, force)?;
         self.start(arguments, timeout)
     }

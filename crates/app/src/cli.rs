@@ -9,7 +9,7 @@ use clap::{Arg, ArgMatches, Args, Command, CommandFactory, FromArgMatches, Parse
 
 use crate::app::App;
 use crate::commands::Commands;
-use crate::config::{Config, ConfigError, Problem, Warning};
+use crate::config::{Config, ConfigError, SettingError, Warning};
 use crate::exit::Exit;
 use crate::hint::Call;
 use crate::output::Format;
@@ -170,7 +170,7 @@ fn trust(config: &Config) -> Result<(), ConfigError> {
     read.and_then(|pem| ::http_client::trust(&pem)).map_err(|why| {
         let message = format!("cannot use {}: {why}", file.display());
         let origin = config.origins().of(PATH).cloned();
-        ConfigError::of(vec![Problem { origin, path: PATH.into(), message }])
+        ConfigError::of(vec![SettingError { origin, path: PATH.into(), message }])
     })?;
     store::trust(file.clone());
     Ok(())

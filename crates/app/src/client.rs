@@ -19,7 +19,7 @@ pub use platform::{PlatformClient, word};
 const FILE_BYTES_MAX: u64 = 8_192;
 
 /// What a call gives.
-pub type Answered<T> = Result<T, CallError>;
+pub type CallResult<T> = Result<T, CallError>;
 
 pub static PLATFORM: Api =
     Api { format: ErrorFormat::Problem, noun: "", question: "is it a provision-engine?" };

@@ -29,7 +29,7 @@ use crate::client;
 use crate::commands::Commands;
 use crate::config::{ConfigError, Warning};
 use crate::exit::{Exit, TimedOut, UsageError};
-use crate::output::{NobodyReads, note};
+use crate::output::{BrokenPipe, note};
 
 /// The commands before those of products: the server, and what all operations have in common.
 pub fn first(commands: &mut Commands) {
@@ -70,7 +70,7 @@ pub(crate) use users::password::once as secret_line;
 
 /// Tells people what went wrong, and the shell what kind of thing it was.
 pub fn report(error: &anyhow::Error) -> Exit {
-    if error.is::<NobodyReads>() {
+    if error.is::<BrokenPipe>() {
         return Exit::GOOD;
     }
     if let Some(problems) = error.downcast_ref::<ConfigError>() {

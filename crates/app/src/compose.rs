@@ -1,10 +1,10 @@
 //! Puts a server together: the configuration, the database, the keys, the engine, the products and the APIs.
 
 mod database;
+mod diagnostics;
 mod identity;
 mod key_ring;
 mod small_file;
-mod upkeep;
 
 use std::sync::Arc;
 
@@ -28,18 +28,18 @@ use crate::config::{Config, Origin};
 use crate::product::{Background, Platform, Product, Serving};
 
 pub use database::{Database, DatabaseReader, migrate};
-pub use key_ring::{Keys, known_ring};
+pub use diagnostics::Systems;
+pub use diagnostics::since;
+pub use key_ring::{LoadedKeys, known_ring};
 pub use small_file::{read, secret};
-pub use upkeep::Systems;
-pub use upkeep::since;
 
 /// An engine with its products, not yet started.
-pub struct House {
+pub struct ComposedEngine {
     pub engine: Engine,
     pub access: Arc<dyn AccessStore>,
     pub people: Arc<dyn PeopleStore>,
     pub ring: SharedRing,
-    pub keys: Keys,
+    pub keys: LoadedKeys,
     /// The sandbox that runs in this process.
     pub sandbox: Option<Sandbox>,
     /// The address of the sandbox, which stands in for external systems without an address.
@@ -71,11 +71,11 @@ async fn end_access_of_sandbox(access: &dyn AccessStore, people: &dyn PeopleStor
     Ok(())
 }
 
-impl House {
+impl ComposedEngine {
     /// Opens everything that the configuration names. The caller holds the lock of the data directory.
-    pub async fn open(app: &App, config: &Config, meter: &Arc<Meter>) -> Result<House> {
+    pub async fn open(app: &App, config: &Config, meter: &Arc<Meter>) -> Result<ComposedEngine> {
         let Database { store, access, people, sealed } = Database::open(&config.store).await?;
-        let keys = Keys::new(config, &access, &sealed);
+        let keys = LoadedKeys::new(config, &access, &sealed);
         let ring = SharedRing::new(keys.open().await?);
         end_access_of_sandbox(&*access, &*people).await?;
         let (sandbox_url, sandbox) = far_side(config).await?;
@@ -90,7 +90,7 @@ impl House {
         let engine = products.iter().fold(builder, |builder, product| product.workflows(builder)).build();
         let declarations = declarations(config, &engine).await?;
         let read_files = Arc::default();
-        Ok(House {
+        Ok(ComposedEngine {
             engine,
             access,
             people,
@@ -128,7 +128,7 @@ impl House {
     }
 
     /// The HTTP APIs. When `closing` is cancelled, event streams end.
-    pub fn doors(
+    pub fn apis(
         &self,
         config: &Config,
         meter: &Arc<Meter>,
@@ -151,7 +151,7 @@ impl House {
             bearers: self.bearers.clone(),
             endpoints: endpoints.collect::<Result<_>>()?,
             workflows: Some(Arc::clone(&self.declarations)),
-            upkeep: upkeep::of(self, config)?,
+            diagnostics: diagnostics::of(self, config)?,
             closing: closing.clone(),
         };
         Ok(server::open(server))

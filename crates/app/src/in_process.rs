@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use crate::app::App;
 use crate::client::{PLATFORM, PlatformClient, secret_in};
-use crate::cmd::serve::Server;
+use crate::cmd::serve::RunningServer;
 use crate::config::{Config, Period};
 use crate::paths::{DataDir, DataDirLock};
 
@@ -25,7 +25,7 @@ pub struct InProcess {
     /// A client of its API with the rights of an admin.
     pub client: PlatformClient,
     token: SecretString,
-    server: Server,
+    server: RunningServer,
     stop_grace: Period,
     // Dropped last and in this order: the lock is a file in the directory.
     _lock: DataDirLock,
@@ -39,7 +39,7 @@ impl InProcess {
         let dir = tempfile::tempdir().context("cannot make a temporary directory")?;
         let config = config(app, dir.path(), settings)?;
         let lock = DataDirLock::acquire(&DataDir::new(&config.data_dir))?;
-        let server = Server::start(app, &config, &lock).await?;
+        let server = RunningServer::start(app, &config, &lock).await?;
         let url = format!("http://{}", server.listen);
         let token = secret_in(&lock.dir().admin_token()).context("cannot read the admin token")?;
         let auth = Auth::Bearer(token.clone());

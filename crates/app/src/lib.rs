@@ -25,7 +25,7 @@ pub mod signals;
 pub use app::App;
 pub use cli::Global;
 pub use commands::Commands;
-pub use compose::{House, Systems};
+pub use compose::{ComposedEngine, Systems};
 pub use config::Config;
 pub use exit::Exit;
 pub use in_process::InProcess;
@@ -35,7 +35,7 @@ pub use product::Product;
 pub mod prelude {
     pub use std::sync::Arc;
 
-    pub use ::config::{HttpUrl, Kind, Preset, Reader, Section, Setting, set};
+    pub use ::config::{HttpUrl, Preset, Section, SectionReader, Setting, ValueKind, set};
     pub use anyhow::{Context, Result, bail, ensure};
     pub use async_trait::async_trait;
     pub use clap::Args;

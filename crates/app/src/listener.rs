@@ -25,11 +25,11 @@ use tokio_util::task::TaskTracker;
 use tracing::warn;
 
 use crate::config;
-use connections::{Connections, Open};
+use connections::{Connections, OpenConnection};
 pub use descriptors::raise_limit;
 use requests::Requests;
 pub use tls::Tls;
-use watched::Watched;
+use watched::TimedStream;
 
 /// How often connections are checked against their time limits.
 const CHECK: Duration = Duration::from_millis(250);
@@ -40,7 +40,7 @@ const CLOSING_MAX: usize = 32;
 
 /// What clients may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct ListenerLimits {
     /// Open connections of all clients.
     pub connections: usize,
     /// Open connections of one address.
@@ -53,11 +53,11 @@ pub struct Limits {
     pub idle: Duration,
 }
 
-impl Limits {
+impl ListenerLimits {
     /// As configured, as far as the descriptors of this process allow it.
-    pub fn of(server: &config::Server) -> Limits {
+    pub fn of(server: &config::ServerSettings) -> ListenerLimits {
         let connections = server.connections.min(descriptors::for_connections());
-        Limits {
+        ListenerLimits {
             connections,
             // One address never takes the places of all others.
             per_address: server.connections_per_address.min((connections * 3 / 4).max(1)),
@@ -68,8 +68,12 @@ impl Limits {
     }
 
     /// For the commands of this machine, which are few.
-    pub(crate) fn for_commands(self) -> Limits {
-        Limits { connections: self.connections.min(64), per_address: self.connections.min(64), ..self }
+    pub(crate) fn for_commands(self) -> ListenerLimits {
+        ListenerLimits {
+            connections: self.connections.min(64),
+            per_address: self.connections.min(64),
+            ..self
+        }
     }
 }
 
@@ -77,7 +81,7 @@ impl Limits {
 pub async fn serve(
     listener: TcpListener,
     router: Router,
-    limits: Limits,
+    limits: ListenerLimits,
     tls: Option<Arc<Tls>>,
     closing: CancellationToken,
 ) {
@@ -135,11 +139,11 @@ async fn accept(
 async fn serve_one(
     stream: TcpStream,
     tls: Option<Arc<Tls>>,
-    open: Open,
+    open: OpenConnection,
     requests: Requests,
     closing: CancellationToken,
 ) {
-    let stream = Watched::new(stream, open.state());
+    let stream = TimedStream::new(stream, open.state());
     let exchange = async {
         let Some(tls) = tls else { return exchange(stream, &open, requests, closing).await };
         // A handshake has the time of a header. One that fails is an error of the client.
@@ -156,7 +160,7 @@ async fn serve_one(
 }
 
 /// Requests and responses until one side closes. Errors are those of the client.
-async fn exchange<S>(stream: S, open: &Open, requests: Requests, closing: CancellationToken)
+async fn exchange<S>(stream: S, open: &OpenConnection, requests: Requests, closing: CancellationToken)
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {

@@ -25,7 +25,7 @@ use tracing_subscriber::{EnvFilter, Registry};
 
 use crate::config;
 use components::Components;
-use line::{Fields, Line};
+use line::{Fields, LogLine};
 use outputs::{DAEMON, Outputs};
 
 pub use components::announce;
@@ -48,14 +48,14 @@ pub enum LogError {
 
 /// Begins logging for the whole process. Lines still on their way are written when the guard is dropped, so
 /// it has to live as long as the program.
-pub fn init(log: &config::Log) -> Result<Logs, LogError> {
+pub fn init(log: &config::LogSettings) -> Result<Logs, LogError> {
     let (outputs, logs) = outputs::open(log)?;
     subscriber(log, outputs, SystemTime, None)?.try_init().map_err(LogError::Twice)?;
     Ok(logs)
 }
 
 /// The same for a server, which also has a log per component.
-pub fn init_with_components(log: &config::Log) -> Result<Logs, LogError> {
+pub fn init_with_components(log: &config::LogSettings) -> Result<Logs, LogError> {
     let (outputs, mut logs) = outputs::open(log)?;
     let components = Components::open(&log.components, Path::new(DAEMON), Arc::new(WallClock), &mut logs)?;
     subscriber(log, outputs, SystemTime, components)?.try_init().map_err(LogError::Twice)?;
@@ -63,7 +63,7 @@ pub fn init_with_components(log: &config::Log) -> Result<Logs, LogError> {
 }
 
 fn subscriber<T>(
-    log: &config::Log,
+    log: &config::LogSettings,
     outputs: Outputs,
     time: T,
     components: Option<Components>,
@@ -125,7 +125,7 @@ where
 
         let mut fields = around(event, &context);
         event.record(&mut fields);
-        self.outputs.write(&Line::new(time, event.metadata(), fields));
+        self.outputs.write(&LogLine::new(time, event.metadata(), fields));
     }
 }
 

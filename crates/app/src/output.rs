@@ -33,7 +33,7 @@ pub enum Format {
 }
 
 /// Something a command can answer in every form.
-pub trait Answer: Serialize {
+pub trait Render: Serialize {
     fn table(&self, is_wide: bool) -> Table;
     fn names(&self) -> Vec<String>;
 }
@@ -41,9 +41,9 @@ pub trait Answer: Serialize {
 /// Nobody reads our stdout any more, as when it is piped into `head`. Not an error: they have seen enough.
 #[derive(Debug, thiserror::Error)]
 #[error("nobody reads the output any more")]
-pub struct NobodyReads;
+pub struct BrokenPipe;
 
-pub fn print(format: Format, answer: &impl Answer) -> Result<()> {
+pub fn print(format: Format, answer: &impl Render) -> Result<()> {
     match format {
         Format::Table => data(&answer.table(false).to_text()),
         Format::Wide => data(&answer.table(true).to_full_text()),
@@ -80,7 +80,7 @@ pub fn data(text: &str) -> Result<()> {
     let mut stdout = io::stdout().lock();
     let written = write!(stdout, "{text}{end}").and_then(|()| stdout.flush());
     match written {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(NobodyReads.into()),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(BrokenPipe.into()),
         other => other.context("cannot write to stdout"),
     }
 }

@@ -161,9 +161,9 @@ mod tests {
         let temporary = tempfile::tempdir().unwrap();
         let dir = DataDir::new(temporary.path().join("data"));
         let lock = DataDirLock::acquire(&dir).unwrap();
-        let refusal = DataDirLock::acquire(&dir).unwrap_err().to_string();
+        let error_response = DataDirLock::acquire(&dir).unwrap_err().to_string();
         assert_eq!(
-            refusal,
+            error_response,
             format!(
                 "another provision-engine (pid {}) already uses {}: stop it or choose another --data-dir",
                 std::process::id(),
@@ -180,8 +180,8 @@ mod tests {
         let dir = DataDir::new(temporary.path());
         let _lock = DataDirLock::acquire(&dir).unwrap();
         std::fs::write(dir.lock_file(), b"\xff").unwrap();
-        let refusal = DataDirLock::acquire(&dir).unwrap_err().to_string();
-        assert!(refusal.starts_with("another provision-engine already uses "), "{refusal}");
+        let error_response = DataDirLock::acquire(&dir).unwrap_err().to_string();
+        assert!(error_response.starts_with("another provision-engine already uses "), "{error_response}");
     }
 
     #[test]

@@ -12,13 +12,13 @@ const LINE_BYTES_MAX: u64 = 4_096;
 const TRIES_MAX: usize = 20;
 
 /// Whether somebody is here who can be asked and sees what is asked.
-pub fn is_somebody_here() -> bool {
+pub fn is_interactive() -> bool {
     std::io::stdin().is_terminal() && std::io::stdout().is_terminal() && std::io::stderr().is_terminal()
 }
 
 /// Asks about something that cannot be undone. Where nobody can be asked, only `--yes` will do.
 pub fn is_meant(question: &str) -> Result<bool> {
-    if !is_somebody_here() {
+    if !is_interactive() {
         bail!("{question} Nobody is here to ask: give --yes");
     }
     let (mut input, mut output) = (std::io::stdin().lock(), std::io::stderr());

@@ -7,7 +7,7 @@ use engine::{Clock, WallClock};
 use serde::Serialize;
 
 use super::load::percentile;
-use super::target::Target;
+use super::target::BenchDatabaseKind;
 
 /// Commits per second with this many connections.
 #[derive(Debug, Clone, Serialize)]
@@ -17,7 +17,11 @@ pub(super) struct Base {
     pub(super) commit_p50_ms: f64,
 }
 
-pub(super) async fn measure(target: &Target, connections: usize, window: Duration) -> Result<Base> {
+pub(super) async fn measure(
+    target: &BenchDatabaseKind,
+    connections: usize,
+    window: Duration,
+) -> Result<Base> {
     let millis = match target.sqlite_file() {
         Some(file) => {
             let file = file.with_file_name("base.db");
@@ -52,7 +56,7 @@ fn sqlite(file: &std::path::Path, window: Duration) -> Result<Vec<f64>> {
     }
 }
 
-async fn postgres(target: &Target, connections: usize, window: Duration) -> Result<Vec<Vec<f64>>> {
+async fn postgres(target: &BenchDatabaseKind, connections: usize, window: Duration) -> Result<Vec<Vec<f64>>> {
     let client = target.connect().await?;
     client
         .batch_execute(

@@ -9,13 +9,13 @@ use anyhow::{Context, Result, ensure};
 use engine::{Clock, WallClock};
 use serde::Serialize;
 
-use super::desk::Ground;
+use super::bench_server::BenchDatabase;
 use super::load::{as_float, percentile};
 use super::measure::Effort;
-use super::target::Target;
+use super::target::BenchDatabaseKind;
 use browser::Browser;
 use provision_engine::output::note;
-use show::Show;
+use show::ShowMeasurement;
 pub(super) use show::play;
 
 /// So often a page is asked for.
@@ -43,9 +43,10 @@ pub(super) struct Consoled {
     pub(super) memory_streams_mb: f64,
 }
 
-pub(super) async fn measure(target: &Target, effort: &Effort) -> Result<Consoled> {
-    let ground = Ground::beside(target, "console")?;
-    let show = Show::start(&ground, effort.pages_behind, effort.streams.max(CHANGES)).await?;
+pub(super) async fn measure(target: &BenchDatabaseKind, effort: &Effort) -> Result<Consoled> {
+    let bench_database = BenchDatabase::beside(target, "console")?;
+    let show =
+        ShowMeasurement::start(&bench_database, effort.pages_behind, effort.streams.max(CHANGES)).await?;
     let browser = Browser::sign_in(&show.url, &show.token).await?;
     note(format!("  console, {} operations", effort.pages_behind));
     let (mut page, mut api) = (Vec::new(), Vec::new());

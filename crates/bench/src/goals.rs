@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::console::Consoled;
 use super::launch::Launching;
 use super::measure::Database;
-use super::runtimes::Runtimes;
+use super::runtimes::RuntimesResult;
 use super::serverless::Serverless;
 
 #[derive(Debug, Serialize)]
@@ -66,16 +66,16 @@ fn judge_one(db: &Database) -> Vec<Goal> {
     goals
 }
 
-pub(super) fn judge_runtimes(databases: &[Runtimes]) -> Vec<Goal> {
+pub(super) fn judge_runtimes(databases: &[RuntimesResult]) -> Vec<Goal> {
     databases.iter().flat_map(judge_runtimes_of).collect()
 }
 
-fn judge_runtimes_of(runtimes: &Runtimes) -> Vec<Goal> {
-    let Runtimes { name, at_a_pace, awaited, lists, .. } = runtimes;
+fn judge_runtimes_of(runtimes: &RuntimesResult) -> Vec<Goal> {
+    let RuntimesResult { name, at_a_rate, awaited, lists, .. } = runtimes;
     let slowest = lists.iter().map(|list| list.max_ms).fold(0.0, f64::max);
     let more = awaited.memory_later_mb - awaited.memory_before_mb;
     vec![
-        at_most(name, "R1", "ms to accept a runtime at a fixed pace, 99 %", at_a_pace.p99_ms, 250.0),
+        at_most(name, "R1", "ms to accept a runtime at a fixed pace, 99 %", at_a_rate.p99_ms, 250.0),
         at_most(name, "R4", "MB more with all the runtimes waiting", more, 50.0),
         at_most(name, "R5", "ms for a page of 100, the slowest of all", slowest, 100.0),
     ]
@@ -128,20 +128,20 @@ fn at_most(database: &'static str, id: &'static str, figure: &'static str, value
 #[cfg(test)]
 mod tests {
     use super::super::launch;
-    use super::super::runtimes::{Awaited, List, Pace};
+    use super::super::runtimes::{AcceptRate, Awaited, ListMeasurement};
     use super::super::serverless::Share;
     use super::*;
 
-    fn runtimes(p99_ms: f64, memory_later_mb: f64, max_ms: f64) -> Runtimes {
-        let list = |max_ms| List { question: "any", p50_ms: 1.0, max_ms };
-        Runtimes {
+    fn runtimes(p99_ms: f64, memory_later_mb: f64, max_ms: f64) -> RuntimesResult {
+        let list = |max_ms| ListMeasurement { question: "any", p50_ms: 1.0, max_ms };
+        RuntimesResult {
             name: "sqlite",
             clients: 64,
             writers: 1,
             commits_per_second: 100.0,
             accepted_per_second: 200.0,
             accepted_ratio: 2.0,
-            at_a_pace: Pace { requests_per_second: 200, requests: 800, p50_ms: 1.0, p99_ms },
+            at_a_rate: AcceptRate { requests_per_second: 200, requests: 800, p50_ms: 1.0, p99_ms },
             reads_per_second: 1.0,
             carried_per_second: 1.0,
             awaited: Awaited {

@@ -3,10 +3,10 @@
 use anyhow::{Context, Result};
 use engine::{Clock, WallClock};
 
-use super::target::Target;
+use super::target::BenchDatabaseKind;
 
 /// The same past for both databases: `n` operations of eleven events each.
-pub(super) async fn fill(target: &Target, operations: u64) -> Result<()> {
+pub(super) async fn fill(target: &BenchDatabaseKind, operations: u64) -> Result<()> {
     match target.sqlite_file() {
         Some(file) => {
             // The store creates the tables.
@@ -45,7 +45,7 @@ fn fill_sqlite(file: &std::path::Path, operations: u64) -> Result<()> {
     Ok(())
 }
 
-async fn fill_postgres(target: &Target, operations: u64) -> Result<()> {
+async fn fill_postgres(target: &BenchDatabaseKind, operations: u64) -> Result<()> {
     let client = target.connect().await?;
     client.batch_execute("set synchronous_commit = off").await?;
     let (n, now) = (i64::try_from(operations)?, WallClock.now().0);

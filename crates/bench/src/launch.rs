@@ -4,22 +4,22 @@
 mod asking;
 mod carry;
 mod direct;
-mod far_side;
+mod fake;
 mod linger;
 mod react;
 
 use anyhow::Result;
 use serde::Serialize;
 
-use super::desk::Ground;
+use super::bench_server::BenchDatabase;
 use super::measure::{Effort, median};
-use super::target::Target;
-use far_side::Calls;
+use super::target::BenchDatabaseKind;
+use fake::CallCounts;
 pub(super) use linger::{Awaited, play};
 use provision_engine::output::note;
 pub(super) use react::Reaction;
 
-/// As many as a far side is asked at once, by default.
+/// As many as an external system is asked at once, by default.
 const AT_ONCE: usize = 64;
 
 /// What was measured on one database.
@@ -44,15 +44,16 @@ pub(super) struct Launching {
 struct Carried {
     per_second: f64,
     calls_each: f64,
-    calls: Calls,
+    calls: CallCounts,
 }
 
-pub(super) async fn measure(target: &Target, effort: &Effort) -> Result<Launching> {
-    let ground = Ground::beside(target, "launches")?;
+pub(super) async fn measure(target: &BenchDatabaseKind, effort: &Effort) -> Result<Launching> {
+    let bench_database = BenchDatabase::beside(target, "launches")?;
     let mut rounds = Vec::new();
     for number in 1..=effort.rounds {
         note(format!("  launches, round {number} of {}", effort.rounds));
-        let (base, ours) = (direct::all(effort.launches).await?, carry::all(&ground, effort.launches).await?);
+        let (base, ours) =
+            (direct::all(effort.launches).await?, carry::all(&bench_database, effort.launches).await?);
         let differs = ours.calls.beside(&base.calls);
         if !differs.is_empty() {
             note(format!("  calls that are not those of the base: {differs}"));
@@ -60,8 +61,8 @@ pub(super) async fn measure(target: &Target, effort: &Effort) -> Result<Launchin
         rounds.push((base, ours));
     }
     // What waits there is never carried to its end, so it gets a database of its own.
-    let ground = Ground::beside(target, "launches_waiting")?;
-    let (awaited, events, callbacks) = linger::measure(&ground, effort).await?;
+    let bench_database = BenchDatabase::beside(target, "launches_waiting")?;
+    let (awaited, events, callbacks) = linger::measure(&bench_database, effort).await?;
     let over = |of: fn(&(Carried, Carried)) -> f64| median(rounds.iter().map(of));
     Ok(Launching {
         name: target.name(),

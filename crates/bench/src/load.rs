@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::Semaphore;
 
-use super::target::Target;
+use super::target::BenchDatabaseKind;
 use super::workflow;
 
 pub(super) const STEPS: u64 = 10;
@@ -78,7 +78,7 @@ pub(super) fn command(workflow: &str) -> Command {
     }
 }
 
-pub(super) async fn measure(target: &Target, in_flight: usize, window: Duration) -> Result<Load> {
+pub(super) async fn measure(target: &BenchDatabaseKind, in_flight: usize, window: Duration) -> Result<Load> {
     let store = target.open().await?;
     let gate = Gate::new(in_flight);
     let engine = engine(Arc::clone(&store), Arc::clone(&gate));

@@ -1,8 +1,8 @@
 //! How fast the engine is on this machine, as ratios against a base measured in the same run. Not shipped.
 
 mod base;
+mod bench_server;
 mod console;
-mod desk;
 mod goals;
 mod history;
 mod launch;
@@ -25,7 +25,7 @@ use provision_engine::output::{self, Format, note};
 use measure::Effort;
 use player::Part;
 use report::Report;
-use target::Target;
+use target::BenchDatabaseKind;
 
 /// Measure how fast the engine is here
 ///
@@ -151,11 +151,14 @@ async fn main() -> Result<()> {
     }
     let mut targets = Vec::new();
     if args.store != Which::Postgres {
-        targets.push(Target::sqlite()?);
+        targets.push(BenchDatabaseKind::sqlite()?);
     }
     if args.store != Which::Sqlite {
-        targets
-            .push(Target::postgres(args.database_url.as_deref()).await.context("cannot measure PostgreSQL")?);
+        targets.push(
+            BenchDatabaseKind::postgres(args.database_url.as_deref())
+                .await
+                .context("cannot measure PostgreSQL")?,
+        );
     }
     let mut report = Report::new(args.quick);
     for target in &targets {

@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::base::{self, Base};
 use super::load::{self, Gate, Load, percentile};
 use super::recovery::{self, Recovery, Waiting};
-use super::target::Target;
+use super::target::BenchDatabaseKind;
 use super::{BenchArgs, history, workflow};
 use provision_engine::output::note;
 
@@ -127,7 +127,7 @@ pub(super) struct History {
     pub(super) ratio: f64,
 }
 
-pub(super) async fn measure(target: &Target, effort: &Effort) -> Result<Database> {
+pub(super) async fn measure(target: &BenchDatabaseKind, effort: &Effort) -> Result<Database> {
     let counts: &[usize] = if target.url().is_some() { &[1, 8, 32, 64] } else { &[1] };
     let (mut bases, mut loads, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
     for round in 1..=effort.rounds {
@@ -168,7 +168,7 @@ fn ratios_of(base: &[Base], engine: &[Load]) -> Ratios {
     }
 }
 
-async fn with_history(target: &Target, effort: &Effort) -> Result<History> {
+async fn with_history(target: &BenchDatabaseKind, effort: &Effort) -> Result<History> {
     note(format!("  with {} finished operations", effort.history));
     let (mut without, mut with) = (Vec::new(), Vec::new());
     for _ in 0..effort.rounds {
@@ -185,7 +185,7 @@ async fn with_history(target: &Target, effort: &Effort) -> Result<History> {
 }
 
 /// Transactions that an engine with nothing to do makes. Only PostgreSQL counts them for us.
-async fn idle(target: &Target, window: Duration) -> Result<Option<f64>> {
+async fn idle(target: &BenchDatabaseKind, window: Duration) -> Result<Option<f64>> {
     if target.url().is_none() || !target.is_private() {
         return Ok(None);
     }
@@ -207,7 +207,7 @@ async fn idle(target: &Target, window: Duration) -> Result<Option<f64>> {
 }
 
 /// Lets this many operations wait, and nothing else.
-pub(super) async fn let_wait(target: &Target, count: usize) -> Result<()> {
+pub(super) async fn let_wait(target: &BenchDatabaseKind, count: usize) -> Result<()> {
     let store = target.open().await?;
     let engine = load::engine(store, Gate::new(1));
     engine.start(None).await?;

@@ -9,7 +9,7 @@ use tokio::io::{AsyncBufReadExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdout, Command};
 
 use super::load::as_float;
-use super::target::Target;
+use super::target::BenchDatabaseKind;
 
 /// More than any part needs before it says something.
 const PATIENCE: Duration = Duration::from_mins(10);
@@ -39,7 +39,12 @@ pub(super) struct Player {
 }
 
 impl Player {
-    pub(super) fn start(target: &Target, part: Part, count: usize, more: &[(&str, &str)]) -> Result<Player> {
+    pub(super) fn start(
+        target: &BenchDatabaseKind,
+        part: Part,
+        count: usize,
+        more: &[(&str, &str)],
+    ) -> Result<Player> {
         let mut command = Command::new(std::env::current_exe()?);
         let part = part.to_possible_value().context("every part has a name")?;
         command.args(["--part", part.get_name(), "--in-flight", &count.to_string()]);

@@ -13,7 +13,7 @@ use serde::Serialize;
 use super::load;
 use super::measure::let_wait;
 use super::player::{Part, Player, own_memory_mb};
-use super::target::{Target, open};
+use super::target::{BenchDatabaseKind, open};
 use super::workflow::{self, Reached};
 use provision_engine::output::{data, note};
 
@@ -36,7 +36,7 @@ pub(super) struct Waiting {
 /// The name by which the killed process was known, for the one that takes over.
 const PREVIOUS: &str = "PROVISION_ENGINE_BENCH_PREVIOUS";
 
-pub(super) async fn measure(target: &Target, in_flight: usize) -> Result<Recovery> {
+pub(super) async fn measure(target: &BenchDatabaseKind, in_flight: usize) -> Result<Recovery> {
     note(format!("  a kill with {in_flight} operations in flight"));
     // The tables must be there before the clock runs.
     drop(target.open().await?);
@@ -52,7 +52,7 @@ pub(super) async fn measure(target: &Target, in_flight: usize) -> Result<Recover
     Ok(Recovery { in_flight, resumed_ms, repeated })
 }
 
-pub(super) async fn waiting(target: &Target, operations: usize) -> Result<Waiting> {
+pub(super) async fn waiting(target: &BenchDatabaseKind, operations: usize) -> Result<Waiting> {
     note(format!("  {operations} operations waiting"));
     let memory_idle_mb = sit(target).await?;
     let_wait(target, operations).await?;
@@ -60,7 +60,7 @@ pub(super) async fn waiting(target: &Target, operations: usize) -> Result<Waitin
     Ok(Waiting { operations, memory_idle_mb, memory_waiting_mb })
 }
 
-async fn sit(target: &Target) -> Result<f64> {
+async fn sit(target: &BenchDatabaseKind) -> Result<f64> {
     let mut player = Player::start(target, Part::Sit, 1, &[])?;
     let megabytes = player.says().await?.parse()?;
     player.end().await?;

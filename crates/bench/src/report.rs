@@ -6,9 +6,9 @@ use super::console::Consoled;
 use super::goals::Goal;
 use super::launch::Launching;
 use super::measure::Database;
-use super::runtimes::Runtimes;
+use super::runtimes::RuntimesResult;
 use super::serverless::Serverless;
-use provision_engine::output::{Answer, Cell, Mood, Table};
+use provision_engine::output::{Cell, Mood, Render, Table};
 
 #[derive(Debug, Serialize)]
 pub(super) struct Report {
@@ -17,7 +17,7 @@ pub(super) struct Report {
     /// Short windows: the figures show that it works and little else.
     pub(super) is_quick: bool,
     pub(super) databases: Vec<Database>,
-    pub(super) runtimes: Vec<Runtimes>,
+    pub(super) runtimes: Vec<RuntimesResult>,
     pub(super) serverless: Vec<Serverless>,
     pub(super) launches: Vec<Launching>,
     pub(super) consoles: Vec<Consoled>,
@@ -42,7 +42,7 @@ impl Report {
     }
 }
 
-impl Answer for Report {
+impl Render for Report {
     fn table(&self, _is_wide: bool) -> Table {
         let mut table = Table::new(["DATABASE", "FIGURE", "VALUE", "GOAL", ""]);
         let mut row = |database: &str, figure: String, value: f64| {
@@ -105,15 +105,15 @@ impl Answer for Report {
     }
 }
 
-fn figures(of: &Runtimes) -> Vec<(String, f64)> {
-    let Runtimes { clients, writers, at_a_pace, awaited, records, .. } = of;
-    let rate = at_a_pace.requests_per_second;
+fn figures(of: &RuntimesResult) -> Vec<(String, f64)> {
+    let RuntimesResult { clients, writers, at_a_rate, awaited, records, .. } = of;
+    let rate = at_a_rate.requests_per_second;
     let mut figures = vec![
         (format!("base: commits/s with {writers} connections"), of.commits_per_second),
         (format!("R1 runtimes/s accepted with {clients} clients"), of.accepted_per_second),
         ("R1 the same ÷ commits/s".to_owned(), of.accepted_ratio),
-        (format!("R1 ms to accept at {rate}/s, median"), at_a_pace.p50_ms),
-        (format!("R1 ms to accept at {rate}/s, 99 %"), at_a_pace.p99_ms),
+        (format!("R1 ms to accept at {rate}/s, median"), at_a_rate.p50_ms),
+        (format!("R1 ms to accept at {rate}/s, 99 %"), at_a_rate.p99_ms),
         (format!("R2 answers/s about the last operation with {clients} clients"), of.reads_per_second),
         ("R3 runtimes/s through all steps, with the cost of the sandbox".to_owned(), of.carried_per_second),
         ("R4 MB of memory, a few runtimes waiting".to_owned(), awaited.memory_before_mb),

@@ -10,15 +10,15 @@ mod timing;
 use anyhow::Result;
 use serde::Serialize;
 
-use super::desk::Ground;
+use super::bench_server::BenchDatabase;
 use super::load::{as_float, percentile};
 use super::measure::{Effort, median, middle};
-use super::target::Target;
+use super::target::BenchDatabaseKind;
 use direct::Direct;
-use offer::Offer;
+use offer::OfferResult;
 pub(super) use offer::play;
 use provision_engine::output::note;
-use timing::{Timed, at_a_pace, burst, saturate};
+use timing::{Timed, at_a_rate, burst, saturate};
 
 /// As many as OpenNebula is asked at once, by default.
 const CREATORS: usize = 8;
@@ -42,7 +42,7 @@ pub(super) struct Serverless {
     pub(super) base_polls_per_second: f64,
     /// The most that were open to oned at once.
     pub(super) connections: usize,
-    /// Of a process that has nothing but the engine and its doors.
+    /// Of a process that has nothing but the engine and its APIs.
     pub(super) memory_before_mb: f64,
     pub(super) memory_after_mb: f64,
 }
@@ -87,9 +87,9 @@ struct Round {
     base_polls: f64,
 }
 
-pub(super) async fn measure(target: &Target, effort: &Effort) -> Result<Serverless> {
-    let ground = Ground::beside(target, "serverless")?;
-    let (offer, direct) = (Offer::start(&ground).await?, Direct::start().await?);
+pub(super) async fn measure(target: &BenchDatabaseKind, effort: &Effort) -> Result<Serverless> {
+    let bench_database = BenchDatabase::beside(target, "serverless")?;
+    let (offer, direct) = (OfferResult::start(&bench_database).await?, Direct::start().await?);
     let memory_before_mb = offer.memory_mb()?;
     let (watched, base_watched) = (offer.watched(WATCHED).await?, direct.watched(WATCHED).await?);
     let mut rounds = Vec::new();
@@ -104,8 +104,8 @@ pub(super) async fn measure(target: &Target, effort: &Effort) -> Result<Serverle
         }
         for _ in 0..TURNS {
             let window = effort.reading / TURNS;
-            base_reads.add(at_a_pace(PER_SECOND, window, direct.reader(&base_watched)).await?);
-            reads.add(at_a_pace(PER_SECOND, window, offer.reader(&watched)).await?);
+            base_reads.add(at_a_rate(PER_SECOND, window, direct.reader(&base_watched)).await?);
+            reads.add(at_a_rate(PER_SECOND, window, offer.reader(&watched)).await?);
         }
         let (creates, reads) = (Share::of(creates, base_creates), Share::of(reads, base_reads));
         let base_polls = saturate(POLLERS, effort.window, direct.reader(&base_watched)).await?;

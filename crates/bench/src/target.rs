@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use testing::private_postgres::{PrivatePostgres, PrivatePostgresOptions};
 use tokio_postgres::NoTls;
 
-pub(super) enum Target {
+pub(super) enum BenchDatabaseKind {
     Sqlite { dir: TempDir },
     Postgres { server: Option<PrivatePostgres>, url: String },
 }
@@ -18,14 +18,14 @@ pub(super) enum Target {
 /// Committing connections of the engine, the default of its configuration.
 const COMMITTERS: usize = 4;
 
-impl Target {
-    pub(super) fn sqlite() -> Result<Target> {
-        Ok(Target::Sqlite { dir: TempDir::with_prefix("provision-engine-bench-")? })
+impl BenchDatabaseKind {
+    pub(super) fn sqlite() -> Result<BenchDatabaseKind> {
+        Ok(BenchDatabaseKind::Sqlite { dir: TempDir::with_prefix("provision-engine-bench-")? })
     }
 
-    pub(super) async fn postgres(url: Option<&str>) -> Result<Target> {
+    pub(super) async fn postgres(url: Option<&str>) -> Result<BenchDatabaseKind> {
         if let Some(url) = url {
-            return Ok(Target::Postgres { server: None, url: url.to_owned() });
+            return Ok(BenchDatabaseKind::Postgres { server: None, url: url.to_owned() });
         }
         let server = tokio::task::spawn_blocking(|| {
             let setting = |name: &str, value: &str| (name.to_owned(), value.to_owned());
@@ -39,43 +39,45 @@ impl Target {
         .await??;
         server.create_database("bench")?;
         let url = server.url("bench");
-        Ok(Target::Postgres { server: Some(server), url })
+        Ok(BenchDatabaseKind::Postgres { server: Some(server), url })
     }
 
     /// An empty database of the same kind. On somebody else's server it is the same one.
-    pub(super) fn another(&self, name: &str) -> Result<Target> {
+    pub(super) fn another(&self, name: &str) -> Result<BenchDatabaseKind> {
         match self {
-            Target::Sqlite { .. } => Target::sqlite(),
-            Target::Postgres { server: None, url } => Ok(Target::Postgres { server: None, url: url.clone() }),
-            Target::Postgres { server: Some(server), .. } => {
+            BenchDatabaseKind::Sqlite { .. } => BenchDatabaseKind::sqlite(),
+            BenchDatabaseKind::Postgres { server: None, url } => {
+                Ok(BenchDatabaseKind::Postgres { server: None, url: url.clone() })
+            }
+            BenchDatabaseKind::Postgres { server: Some(server), .. } => {
                 server.create_database(name)?;
-                Ok(Target::Postgres { server: None, url: server.url(name) })
+                Ok(BenchDatabaseKind::Postgres { server: None, url: server.url(name) })
             }
         }
     }
 
     pub(super) fn name(&self) -> &'static str {
         match self {
-            Target::Sqlite { .. } => "sqlite",
-            Target::Postgres { .. } => "postgres",
+            BenchDatabaseKind::Sqlite { .. } => "sqlite",
+            BenchDatabaseKind::Postgres { .. } => "postgres",
         }
     }
 
     pub(super) fn is_private(&self) -> bool {
-        matches!(self, Target::Sqlite { .. } | Target::Postgres { server: Some(_), .. })
+        matches!(self, BenchDatabaseKind::Sqlite { .. } | BenchDatabaseKind::Postgres { server: Some(_), .. })
     }
 
     pub(super) fn sqlite_file(&self) -> Option<PathBuf> {
         match self {
-            Target::Sqlite { dir } => Some(dir.path().join("engine.db")),
-            Target::Postgres { .. } => None,
+            BenchDatabaseKind::Sqlite { dir } => Some(dir.path().join("engine.db")),
+            BenchDatabaseKind::Postgres { .. } => None,
         }
     }
 
     pub(super) fn url(&self) -> Option<&str> {
         match self {
-            Target::Sqlite { .. } => None,
-            Target::Postgres { url, .. } => Some(url),
+            BenchDatabaseKind::Sqlite { .. } => None,
+            BenchDatabaseKind::Postgres { url, .. } => Some(url),
         }
     }
 
@@ -94,11 +96,11 @@ impl Target {
     /// A number that grows with every byte that the database writes for its durability.
     pub(super) async fn bytes_written(&self) -> Result<u64> {
         match self {
-            Target::Sqlite { dir } => {
+            BenchDatabaseKind::Sqlite { dir } => {
                 let size = |name: &str| dir.path().join(name).metadata().map_or(0, |meta| meta.len());
                 Ok(size("engine.db") + size("engine.db-wal"))
             }
-            Target::Postgres { .. } => {
+            BenchDatabaseKind::Postgres { .. } => {
                 let row = self
                     .connect()
                     .await?

@@ -17,7 +17,7 @@ impl Workflow for Ten {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Number<const N: usize> {
+struct NumberedParams<const N: usize> {
     text: String,
 }
 
@@ -25,7 +25,7 @@ const KEYS: [&str; 10] =
     ["fact.0", "fact.1", "fact.2", "fact.3", "fact.4", "fact.5", "fact.6", "fact.7", "fact.8", "fact.9"];
 const NAMES: [&str; 10] = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"];
 
-impl<const N: usize> Fact for Number<N> {
+impl<const N: usize> Fact for NumberedParams<N> {
     const KEY: &'static str = KEYS[N];
 }
 
@@ -42,7 +42,7 @@ impl<const N: usize> Step<Ten> for Save<N> {
     }
 
     async fn run(&self, op: &mut Operation<Ten>) -> Outcome {
-        op.remember(&Number::<N> { text: "forty bytes of something that was learnt".into() })?;
+        op.remember(&NumberedParams::<N> { text: "forty bytes of something that was learnt".into() })?;
         done()
     }
 }
@@ -94,9 +94,9 @@ pub(super) fn idle() -> Plan<Idle> {
 }
 
 /// Stands in the middle of a step until its process is killed; the next process finishes it.
-pub(super) struct Held;
+pub(super) struct HeldStep;
 
-impl Workflow for Held {
+impl Workflow for HeldStep {
     const KIND: &'static str = "bench.held";
     const ABOUT: &'static str = "Stands in a step until its process is killed.";
     type Params = ();
@@ -111,13 +111,13 @@ pub(super) struct Reached {
     pub(super) changed: Notify,
 }
 
-struct Hold {
+struct HoldWorkflow {
     reached: Arc<Reached>,
     is_first_life: bool,
 }
 
 #[async_trait]
-impl Step<Held> for Hold {
+impl Step<HeldStep> for HoldWorkflow {
     fn name(&self) -> &'static str {
         "hold"
     }
@@ -130,7 +130,7 @@ impl Step<Held> for Hold {
         Some(Duration::from_hours(1))
     }
 
-    async fn run(&self, _op: &mut Operation<Held>) -> Outcome {
+    async fn run(&self, _op: &mut Operation<HeldStep>) -> Outcome {
         self.reached.count.fetch_add(1, Ordering::SeqCst);
         self.reached.changed.notify_one();
         if self.is_first_life {
@@ -140,6 +140,6 @@ impl Step<Held> for Hold {
     }
 }
 
-pub(super) fn held(reached: &Arc<Reached>, is_first_life: bool) -> Plan<Held> {
-    Plan::new(OnFailure::Unwind).step(1, Hold { reached: Arc::clone(reached), is_first_life })
+pub(super) fn held(reached: &Arc<Reached>, is_first_life: bool) -> Plan<HeldStep> {
+    Plan::new(OnFailure::Unwind).step(1, HoldWorkflow { reached: Arc::clone(reached), is_first_life })
 }

@@ -48,7 +48,7 @@ impl fmt::Display for Warning {
 
 /// One value, or one file, that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
+pub struct SettingError {
     /// Nothing when the file could not be read at all.
     pub origin: Option<Origin>,
     /// The dotted path of the setting, empty when the whole file is meant.
@@ -56,7 +56,7 @@ pub struct Problem {
     pub message: String,
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for SettingError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(origin) = &self.origin {
             write!(f, "{origin}: ")?;
@@ -71,19 +71,19 @@ impl fmt::Display for Problem {
 /// Everything that is wrong with the configuration, one line each, so that it can be mended in one go.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigError {
-    pub problems: Vec<Problem>,
+    pub problems: Vec<SettingError>,
     /// What is suspicious beside that, such as unknown keys.
     pub warnings: Vec<Warning>,
 }
 
 impl ConfigError {
-    pub fn of(problems: Vec<Problem>) -> ConfigError {
+    pub fn of(problems: Vec<SettingError>) -> ConfigError {
         ConfigError { problems, warnings: Vec::new() }
     }
 
     /// A failure that belongs to no single setting, such as a file that cannot be opened.
     pub fn whole(message: impl Into<String>) -> ConfigError {
-        ConfigError::of(vec![Problem { origin: None, path: String::new(), message: message.into() }])
+        ConfigError::of(vec![SettingError { origin: None, path: String::new(), message: message.into() }])
     }
 }
 

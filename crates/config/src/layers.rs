@@ -5,12 +5,12 @@ use std::collections::btree_map::Entry as Slot;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::error::{Origin, Problem, Warning};
+use crate::error::{Origin, SettingError, Warning};
 use crate::nearest;
 use crate::program::{own_variable, program};
-use crate::setting::{Kind, Preset, Setting};
-use crate::table::{Shape, Table};
-use crate::tree::{self, Entry, Node, Spot, Value};
+use crate::setting::{Preset, Setting, ValueKind};
+use crate::table::{SettingShape, Table};
+use crate::tree::{self, ConfigValue, Spot, TreeEntry, TreeNode};
 
 /// Variables with our prefix that are not settings: where the files are, what the installer uses, and what the
 /// commands that talk to a running engine use.
@@ -67,10 +67,10 @@ impl Surroundings {
         }
     }
 
-    fn with_home(&self, kind: Kind, text: String) -> String {
+    fn with_home(&self, kind: ValueKind, text: String) -> String {
         let prefix = match kind {
-            Kind::Path => "~/",
-            Kind::Database => "sqlite:~/",
+            ValueKind::Path => "~/",
+            ValueKind::Database => "sqlite:~/",
             _ => return text,
         };
         match self.variable("HOME") {
@@ -82,7 +82,7 @@ impl Surroundings {
 
 /// The layer that gave a value.
 #[derive(Clone)]
-pub enum Source {
+pub enum ValueSource {
     Default,
     File(Arc<str>),
     Implied(Arc<str>),
@@ -90,33 +90,33 @@ pub enum Source {
     Flag,
 }
 
-impl Source {
+impl ValueSource {
     pub fn at(&self, spot: Spot) -> Origin {
         match self {
-            Source::Default => Origin::Default,
-            Source::File(file) => {
+            ValueSource::Default => Origin::Default,
+            ValueSource::File(file) => {
                 Origin::File { file: file.to_string(), line: spot.line, column: spot.column }
             }
-            Source::Implied(file) => Origin::Implied { file: file.to_string() },
-            Source::Environment(variable) => Origin::Environment { variable: variable.clone() },
-            Source::Flag => Origin::Flag,
+            ValueSource::Implied(file) => Origin::Implied { file: file.to_string() },
+            ValueSource::Environment(variable) => Origin::Environment { variable: variable.clone() },
+            ValueSource::Flag => Origin::Flag,
         }
     }
 }
 
 /// The value in force for one setting.
-pub struct Found {
-    pub node: Node,
-    pub source: Source,
+pub struct EffectiveValue {
+    pub node: TreeNode,
+    pub source: ValueSource,
 }
 
 /// All layers so far, by dotted path.
 pub struct Layers<'a> {
     table: &'a Table,
     surroundings: &'a Surroundings,
-    pub found: BTreeMap<String, Found>,
+    pub found: BTreeMap<String, EffectiveValue>,
     pub warnings: Vec<Warning>,
-    pub problems: Vec<Problem>,
+    pub problems: Vec<SettingError>,
 }
 
 impl<'a> Layers<'a> {
@@ -133,7 +133,7 @@ impl<'a> Layers<'a> {
     }
 
     pub fn file(&mut self, name: &str, bytes: &[u8]) {
-        let source = Source::File(name.into());
+        let source = ValueSource::File(name.into());
         let root = match utf8(bytes).and_then(tree::parse) {
             Ok(root) => root,
             Err(malformed) => {
@@ -155,7 +155,7 @@ impl<'a> Layers<'a> {
                 continue;
             }
             let path = rest.replace("__", ".").to_lowercase();
-            self.text(&mut layer, &Source::Environment(name.clone()), &path, text);
+            self.text(&mut layer, &ValueSource::Environment(name.clone()), &path, text);
         }
         self.found.append(&mut layer);
     }
@@ -164,7 +164,7 @@ impl<'a> Layers<'a> {
     pub fn flags(&mut self, flags: &[(String, String)]) {
         for (path, text) in flags {
             let mut layer = BTreeMap::new();
-            self.text(&mut layer, &Source::Flag, path, text);
+            self.text(&mut layer, &ValueSource::Flag, path, text);
             self.found.append(&mut layer);
         }
     }
@@ -173,60 +173,75 @@ impl<'a> Layers<'a> {
     pub fn defaults(&mut self) {
         let state_dir = self.surroundings.state_dir();
         let data_dir = match self.found.get("data_dir").map(|found| &found.node.value) {
-            Some(Value::Text(dir)) => dir.clone(),
+            Some(ConfigValue::Text(dir)) => dir.clone(),
             _ => state_dir.clone(),
         };
         for setting in self.table.iter().filter(|setting| !setting.path.ends_with('*')) {
             if let Slot::Vacant(slot) = self.found.entry(setting.path.to_owned()) {
                 let node = match setting.default {
-                    Preset::StateDir => Node::text(state_dir.clone()),
-                    Preset::InDataDir(name) => Node::text(format!("{data_dir}/{name}")),
+                    Preset::StateDir => TreeNode::text(state_dir.clone()),
+                    Preset::InDataDir(name) => TreeNode::text(format!("{data_dir}/{name}")),
                     _ => preset(setting),
                 };
-                slot.insert(Found { node, source: Source::Default });
+                slot.insert(EffectiveValue { node, source: ValueSource::Default });
             }
         }
     }
 
-    fn text(&mut self, layer: &mut BTreeMap<String, Found>, source: &Source, path: &str, text: &str) {
+    fn text(
+        &mut self,
+        layer: &mut BTreeMap<String, EffectiveValue>,
+        source: &ValueSource,
+        path: &str,
+        text: &str,
+    ) {
         let node = match self.table.shape(path) {
-            Shape::Leaf(setting) => from_text(setting.kind, text),
-            Shape::Section | Shape::Unknown => from_yaml(text),
+            SettingShape::Leaf(setting) => from_text(setting.kind, text),
+            SettingShape::Section | SettingShape::Unknown => from_yaml(text),
         };
         self.walk(layer, source, path, node);
     }
 
-    fn walk(&mut self, layer: &mut BTreeMap<String, Found>, source: &Source, path: &str, node: Node) {
+    fn walk(
+        &mut self,
+        layer: &mut BTreeMap<String, EffectiveValue>,
+        source: &ValueSource,
+        path: &str,
+        node: TreeNode,
+    ) {
         match (self.table.shape(path), node.value) {
             // A key whose lines below are commented out says nothing.
-            (Shape::Section | Shape::Leaf(_), Value::Nothing) => {}
-            (Shape::Section, Value::Map(entries)) => {
-                for Entry { key, spot, node } in entries {
+            (SettingShape::Section | SettingShape::Leaf(_), ConfigValue::Nothing) => {}
+            (SettingShape::Section, ConfigValue::Map(entries)) => {
+                for TreeEntry { key, spot, node } in entries {
                     let path = if path.is_empty() { key } else { format!("{path}.{key}") };
-                    if matches!(self.table.shape(&path), Shape::Unknown) {
+                    if matches!(self.table.shape(&path), SettingShape::Unknown) {
                         self.warn(source, spot, &path);
                     } else {
                         self.walk(layer, source, &path, node);
                     }
                 }
             }
-            (Shape::Section, value) => {
+            (SettingShape::Section, value) => {
                 let message = format!("expected a map of settings, got {}", value.nature());
                 self.refuse(source, node.spot, path, message);
             }
-            (Shape::Leaf(setting), value) => {
+            (SettingShape::Leaf(setting), value) => {
                 let value = match value {
-                    Value::Text(text) => Value::Text(self.surroundings.with_home(setting.kind, text)),
+                    ConfigValue::Text(text) => {
+                        ConfigValue::Text(self.surroundings.with_home(setting.kind, text))
+                    }
                     other => other,
                 };
-                let found = Found { node: Node { value, spot: node.spot }, source: source.clone() };
+                let found =
+                    EffectiveValue { node: TreeNode { value, spot: node.spot }, source: source.clone() };
                 self.insert(layer, path, found);
             }
-            (Shape::Unknown, _) => self.warn(source, node.spot, path),
+            (SettingShape::Unknown, _) => self.warn(source, node.spot, path),
         }
     }
 
-    fn insert(&mut self, layer: &mut BTreeMap<String, Found>, path: &str, found: Found) {
+    fn insert(&mut self, layer: &mut BTreeMap<String, EffectiveValue>, path: &str, found: EffectiveValue) {
         match layer.entry(path.to_owned()) {
             Slot::Vacant(slot) => {
                 slot.insert(found);
@@ -238,11 +253,11 @@ impl<'a> Layers<'a> {
         }
     }
 
-    pub fn refuse(&mut self, source: &Source, spot: Spot, path: &str, message: String) {
-        self.problems.push(Problem { origin: Some(source.at(spot)), path: path.to_owned(), message });
+    pub fn refuse(&mut self, source: &ValueSource, spot: Spot, path: &str, message: String) {
+        self.problems.push(SettingError { origin: Some(source.at(spot)), path: path.to_owned(), message });
     }
 
-    fn warn(&mut self, source: &Source, spot: Spot, path: &str) {
+    fn warn(&mut self, source: &ValueSource, spot: Spot, path: &str) {
         let message = if self.table.had(path) {
             format!("`{path}` is ignored: this release has no such setting any more; remove it")
         } else {
@@ -254,23 +269,23 @@ impl<'a> Layers<'a> {
 }
 
 /// A setting's default, for those whose default does not depend on anything else.
-pub(crate) fn preset(setting: &Setting) -> Node {
+pub(crate) fn preset(setting: &Setting) -> TreeNode {
     match setting.default {
         Preset::Is(text) => from_text(setting.kind, text),
-        Preset::Nothing => Node::nothing(),
-        Preset::InDataDir(name) => Node::text(name),
-        Preset::StateDir => Node::text("."),
+        Preset::Nothing => TreeNode::nothing(),
+        Preset::InDataDir(name) => TreeNode::text(name),
+        Preset::StateDir => TreeNode::text("."),
     }
 }
 
-fn from_text(kind: Kind, text: &str) -> Node {
-    if kind.is_plain_text() { Node::text(text) } else { from_yaml(text) }
+fn from_text(kind: ValueKind, text: &str) -> TreeNode {
+    if kind.is_plain_text() { TreeNode::text(text) } else { from_yaml(text) }
 }
 
 /// Reads text as YAML; what is not YAML stays text, and the setting then says what it expected. The places
 /// inside are forgotten, because a variable has no lines.
-fn from_yaml(text: &str) -> Node {
-    tree::parse(text).unwrap_or_else(|_| Node::text(text))
+fn from_yaml(text: &str) -> TreeNode {
+    tree::parse(text).unwrap_or_else(|_| TreeNode::text(text))
 }
 
 /// A cluster puts the addresses of a service that is called `provision-engine` into variables such as

@@ -63,7 +63,7 @@ fn distance(one: &str, other: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::setting::{Kind, Preset, set};
+    use crate::setting::{Preset, ValueKind, set};
 
     #[test]
     fn typing_errors_have_small_distances() {
@@ -83,8 +83,8 @@ mod tests {
     }
 
     #[test]
-    fn the_hint_is_a_sibling_or_the_same_name_elsewhere() {
-        let row = |path| set(path, Preset::Nothing, Kind::Text, "Some text.");
+    fn the_image_event_is_a_sibling_or_the_same_name_elsewhere() {
+        let row = |path| set(path, Preset::Nothing, ValueKind::Text, "Some text.");
         let paths = ["server.listen", "engine.retry.first", "engine.limits.default", "engine.limits.*"];
         let table = Table::new(&[&paths.map(row)]);
         for (path, expected) in [

@@ -4,31 +4,35 @@ use std::collections::BTreeMap;
 
 use serde::de::DeserializeOwned;
 
-use crate::error::{Origin, Problem};
-use crate::layers::{Found, Source, preset};
+use crate::error::{Origin, SettingError};
+use crate::layers::{EffectiveValue, ValueSource, preset};
 use crate::setting::Setting;
 use crate::table::Table;
-use crate::tree::{Node, Spot};
+use crate::tree::{Spot, TreeNode};
 use crate::value::{self, FromNode};
 
 /// A part of the configuration: its rows of the table, and what they are read into.
 pub trait Section: Sized {
     const SETTINGS: &'static [Setting];
 
-    fn read(settings: &mut Reader<'_>) -> Self;
+    fn read(settings: &mut SectionReader<'_>) -> Self;
 }
 
 /// Reads settings by their path. A path that is not in the table is a mistake in the program. It has no `Debug`, because values may be
 /// secrets.
-pub struct Reader<'a> {
+pub struct SectionReader<'a> {
     table: &'a Table,
-    found: &'a BTreeMap<String, Found>,
-    pub problems: Vec<Problem>,
+    found: &'a BTreeMap<String, EffectiveValue>,
+    pub problems: Vec<SettingError>,
 }
 
-impl<'a> Reader<'a> {
-    pub fn new(table: &'a Table, found: &'a BTreeMap<String, Found>, problems: Vec<Problem>) -> Reader<'a> {
-        Reader { table, found, problems }
+impl<'a> SectionReader<'a> {
+    pub fn new(
+        table: &'a Table,
+        found: &'a BTreeMap<String, EffectiveValue>,
+        problems: Vec<SettingError>,
+    ) -> SectionReader<'a> {
+        SectionReader { table, found, problems }
     }
 
     pub fn section<S: Section>(&mut self) -> S {
@@ -42,14 +46,18 @@ impl<'a> Reader<'a> {
     }
 
     /// The same for a type of another crate. The error is the value at fault.
-    pub fn get_with<T>(&mut self, path: &str, read: impl Fn(&Node) -> Result<T, Box<Node>>) -> T {
+    pub fn get_with<T>(&mut self, path: &str, read: impl Fn(&TreeNode) -> Result<T, Box<TreeNode>>) -> T {
         let good = self.checked(path, &read);
         good.or_else(|| read(&preset(self.setting(path))).ok())
             .expect("the default of every setting is a good value")
     }
 
     /// The same where the setting may be left out.
-    pub fn get_if_set<T>(&mut self, path: &str, read: impl Fn(&Node) -> Result<T, Box<Node>>) -> Option<T> {
+    pub fn get_if_set<T>(
+        &mut self,
+        path: &str,
+        read: impl Fn(&TreeNode) -> Result<T, Box<TreeNode>>,
+    ) -> Option<T> {
         self.get_with(path, |node| if node.is_nothing() { Ok(None) } else { read(node).map(Some) })
     }
 
@@ -107,7 +115,7 @@ impl<'a> Reader<'a> {
 
     /// Whether a flag of the command line has set it.
     pub fn is_flag(&self, path: &str) -> bool {
-        self.found.get(path).is_some_and(|found| matches!(found.source, Source::Flag))
+        self.found.get(path).is_some_and(|found| matches!(found.source, ValueSource::Flag))
     }
 
     pub fn origins(&self) -> Origins {
@@ -118,13 +126,13 @@ impl<'a> Reader<'a> {
         Origins(entries.collect())
     }
 
-    fn checked<T>(&mut self, path: &str, read: impl Fn(&Node) -> Result<T, Box<Node>>) -> Option<T> {
+    fn checked<T>(&mut self, path: &str, read: impl Fn(&TreeNode) -> Result<T, Box<TreeNode>>) -> Option<T> {
         let kind = self.setting(path).kind;
         let found = self.found.get(path).expect("every setting has at least its default");
         match read(&found.node) {
             Ok(value) => Some(value),
             Err(node) => {
-                self.refuse_at(path, node.spot, value::complaint(&node, kind));
+                self.refuse_at(path, node.spot, value::error_body(&node, kind));
                 None
             }
         }
@@ -136,7 +144,7 @@ impl<'a> Reader<'a> {
 
     fn refuse_at(&mut self, path: &str, spot: Spot, message: String) {
         let origin = self.found.get(path).map(|found| found.source.at(spot));
-        let problem = Problem { origin, path: path.to_owned(), message };
+        let problem = SettingError { origin, path: path.to_owned(), message };
         // Two sections may read one setting.
         if !self.problems.contains(&problem) {
             self.problems.push(problem);
@@ -144,7 +152,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-fn word<T: DeserializeOwned>(node: &Node) -> Result<T, Box<Node>> {
+fn word<T: DeserializeOwned>(node: &TreeNode) -> Result<T, Box<TreeNode>> {
     value::text(node, |text| serde_json::from_value(text.into()).ok())
 }
 

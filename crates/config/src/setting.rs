@@ -10,7 +10,7 @@ pub struct Setting {
     /// Dotted path; a last part of `*` stands for any name.
     pub path: &'static str,
     pub default: Preset,
-    pub kind: Kind,
+    pub kind: ValueKind,
     pub doc: &'static str,
     /// Whether a value names a system outside this program.
     pub is_external: bool,
@@ -50,7 +50,7 @@ impl fmt::Display for Preset {
 
 /// What a setting may be. Its words appear in error messages and in the manual.
 #[derive(Debug, Clone, Copy)]
-pub enum Kind {
+pub enum ValueKind {
     Address,
     Switch,
     Whole(u64, u64),
@@ -67,38 +67,38 @@ pub enum Kind {
     SomeOf(&'static [&'static str]),
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for ValueKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Kind::Address => f.write_str("an address such as 127.0.0.1:1337"),
-            Kind::Switch => f.write_str("true or false"),
-            Kind::Whole(least, most) => write!(f, "a whole number from {least} to {most}"),
-            Kind::Time(least, most) => write!(f, "a time from {least} to {most}"),
-            Kind::Path => f.write_str("a path"),
-            Kind::Url => f.write_str("a URL that begins with http:// or https://"),
-            Kind::Database => f.write_str("postgres://USER:PASSWORD@HOST/DATABASE or sqlite:PATH"),
-            Kind::Text => f.write_str("a text of one line"),
-            Kind::Filter => f.write_str(
+            ValueKind::Address => f.write_str("an address such as 127.0.0.1:1337"),
+            ValueKind::Switch => f.write_str("true or false"),
+            ValueKind::Whole(least, most) => write!(f, "a whole number from {least} to {most}"),
+            ValueKind::Time(least, most) => write!(f, "a time from {least} to {most}"),
+            ValueKind::Path => f.write_str("a path"),
+            ValueKind::Url => f.write_str("a URL that begins with http:// or https://"),
+            ValueKind::Database => f.write_str("postgres://USER:PASSWORD@HOST/DATABASE or sqlite:PATH"),
+            ValueKind::Text => f.write_str("a text of one line"),
+            ValueKind::Filter => f.write_str(
                 "a level (error, warn, info, debug, trace, off) or pairs such as engine=debug,info",
             ),
-            Kind::OneOf(names) => write!(f, "one of {}", names.join(", ")),
-            Kind::Map(text) => f.write_str(text),
-            Kind::SomeOf(names) => write!(f, "a list of {}", names.join(", ")),
+            ValueKind::OneOf(names) => write!(f, "one of {}", names.join(", ")),
+            ValueKind::Map(text) => f.write_str(text),
+            ValueKind::SomeOf(names) => write!(f, "a list of {}", names.join(", ")),
         }
     }
 }
 
-impl Kind {
+impl ValueKind {
     /// Whether a variable's or flag's text is the value itself. Reading such text as YAML could cut a
     /// password at a `#` or turn a path of digits into a number.
     pub fn is_plain_text(self) -> bool {
-        !matches!(self, Kind::Switch | Kind::Whole(..) | Kind::Map(_) | Kind::SomeOf(_))
+        !matches!(self, ValueKind::Switch | ValueKind::Whole(..) | ValueKind::Map(_) | ValueKind::SomeOf(_))
     }
 }
 
 /// A row.
-pub const fn set(path: &'static str, default: Preset, kind: Kind, doc: &'static str) -> Setting {
-    Setting { path, default, kind, doc, is_external: matches!(kind, Kind::Url | Kind::Database) }
+pub const fn set(path: &'static str, default: Preset, kind: ValueKind, doc: &'static str) -> Setting {
+    Setting { path, default, kind, doc, is_external: matches!(kind, ValueKind::Url | ValueKind::Database) }
 }
 
 pub const SECOND: Period = Period::seconds(1);

@@ -12,7 +12,7 @@ pub struct Table {
 
 /// What a dotted path means.
 #[derive(Debug)]
-pub enum Shape<'a> {
+pub enum SettingShape<'a> {
     /// A map of further settings; the empty path is the whole file.
     Section,
     Leaf(&'a Setting),
@@ -49,14 +49,14 @@ impl Table {
         self.removed.contains(&path)
     }
 
-    pub fn shape(&self, path: &str) -> Shape<'_> {
+    pub fn shape(&self, path: &str) -> SettingShape<'_> {
         if let Some(setting) = self.find(path) {
-            return Shape::Leaf(setting);
+            return SettingShape::Leaf(setting);
         }
         if path.is_empty() || self.iter().any(|setting| is_below(setting.path, path)) {
-            return Shape::Section;
+            return SettingShape::Section;
         }
-        Shape::Unknown
+        SettingShape::Unknown
     }
 
     pub fn find(&self, path: &str) -> Option<&Setting> {
@@ -91,27 +91,27 @@ pub fn variable(path: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::setting::{Kind, Preset, set};
+    use crate::setting::{Preset, ValueKind, set};
 
     #[test]
     fn a_name_stands_for_the_star_but_not_for_two_levels() {
-        let row = |path| set(path, Preset::Nothing, Kind::Text, "Some text.");
+        let row = |path| set(path, Preset::Nothing, ValueKind::Text, "Some text.");
         let table = Table::new(&[&[row("engine.limits.default"), row("engine.limits.*")]]);
         let leaf = |path| match table.shape(path) {
-            Shape::Leaf(setting) => setting.path,
+            SettingShape::Leaf(setting) => setting.path,
             _ => "none",
         };
         assert_eq!(leaf("engine.limits.greeter"), "engine.limits.*");
         assert_eq!(leaf("engine.limits.default"), "engine.limits.default");
-        assert!(matches!(table.shape("engine.limits"), Shape::Section));
-        assert!(matches!(table.shape("engine.limits."), Shape::Unknown));
-        assert!(matches!(table.shape("engine.limits.a.b"), Shape::Unknown));
-        assert!(matches!(table.shape("eng"), Shape::Unknown));
+        assert!(matches!(table.shape("engine.limits"), SettingShape::Section));
+        assert!(matches!(table.shape("engine.limits."), SettingShape::Unknown));
+        assert!(matches!(table.shape("engine.limits.a.b"), SettingShape::Unknown));
+        assert!(matches!(table.shape("eng"), SettingShape::Unknown));
     }
 
     #[test]
     fn rows_of_one_name_stand_together_and_a_shared_row_stands_once() {
-        let row = |path| set(path, Preset::Nothing, Kind::Text, "Some text.");
+        let row = |path| set(path, Preset::Nothing, ValueKind::Text, "Some text.");
         let table = Table::new(&[&[row("a.x"), row("b.x")], &[row("a.y"), row("b.x"), row("b.y")]]);
         let paths: Vec<&str> = table.iter().map(|setting| setting.path).collect();
         assert_eq!(paths, ["a.x", "a.y", "b.x", "b.y"]);

@@ -24,65 +24,65 @@ impl From<Location> for Spot {
 
 /// One value of the configuration. It has no `Debug`, because it may hold a password.
 #[derive(Clone)]
-pub struct Node {
-    pub value: Value,
+pub struct TreeNode {
+    pub value: ConfigValue,
     pub spot: Spot,
 }
 
 #[derive(Clone)]
-pub enum Value {
+pub enum ConfigValue {
     Nothing,
     Flag(bool),
     Number(serde_json::Number),
     Text(String),
-    List(Vec<Node>),
-    Map(Vec<Entry>),
+    List(Vec<TreeNode>),
+    Map(Vec<TreeEntry>),
 }
 
-impl Value {
+impl ConfigValue {
     /// What it is, without saying the value itself, which may be a secret in the wrong place.
     pub fn nature(&self) -> &'static str {
         match self {
-            Value::Nothing => "nothing",
-            Value::Flag(_) => "a boolean",
-            Value::Number(_) => "a number",
-            Value::Text(_) => "text",
-            Value::List(_) => "a list",
-            Value::Map(_) => "a map",
+            ConfigValue::Nothing => "nothing",
+            ConfigValue::Flag(_) => "a boolean",
+            ConfigValue::Number(_) => "a number",
+            ConfigValue::Text(_) => "text",
+            ConfigValue::List(_) => "a list",
+            ConfigValue::Map(_) => "a map",
         }
     }
 }
 
 #[derive(Clone)]
-pub struct Entry {
+pub struct TreeEntry {
     pub key: String,
     /// Where the key stands; the node knows where its value stands.
     pub spot: Spot,
-    pub node: Node,
+    pub node: TreeNode,
 }
 
-impl Node {
-    pub fn text(text: impl Into<String>) -> Node {
-        Node { value: Value::Text(text.into()), spot: Spot::default() }
+impl TreeNode {
+    pub fn text(text: impl Into<String>) -> TreeNode {
+        TreeNode { value: ConfigValue::Text(text.into()), spot: Spot::default() }
     }
 
-    pub fn nothing() -> Node {
-        Node { value: Value::Nothing, spot: Spot::default() }
+    pub fn nothing() -> TreeNode {
+        TreeNode { value: ConfigValue::Nothing, spot: Spot::default() }
     }
 
     pub fn is_nothing(&self) -> bool {
-        matches!(self.value, Value::Nothing)
+        matches!(self.value, ConfigValue::Nothing)
     }
 
     pub fn to_json(&self) -> serde_json::Value {
         use serde_json::Value as Json;
         match &self.value {
-            Value::Nothing => Json::Null,
-            Value::Flag(flag) => Json::Bool(*flag),
-            Value::Number(number) => Json::Number(number.clone()),
-            Value::Text(text) => Json::String(text.clone()),
-            Value::List(items) => Json::Array(items.iter().map(Node::to_json).collect()),
-            Value::Map(entries) => {
+            ConfigValue::Nothing => Json::Null,
+            ConfigValue::Flag(flag) => Json::Bool(*flag),
+            ConfigValue::Number(number) => Json::Number(number.clone()),
+            ConfigValue::Text(text) => Json::String(text.clone()),
+            ConfigValue::List(items) => Json::Array(items.iter().map(TreeNode::to_json).collect()),
+            ConfigValue::Map(entries) => {
                 Json::Object(entries.iter().map(|entry| (entry.key.clone(), entry.node.to_json())).collect())
             }
         }
@@ -96,8 +96,8 @@ pub struct Malformed {
     pub message: String,
 }
 
-/// Reads one document. An empty text, or one of comments only, is `Value::Nothing`.
-pub fn parse(text: &str) -> Result<Node, Malformed> {
+/// Reads one document. An empty text, or one of comments only, is `ConfigValue::Nothing`.
+pub fn parse(text: &str) -> Result<TreeNode, Malformed> {
     serde_saphyr::from_str_with_options::<Spanned<Plain>>(text, options())
         .map(node)
         .map_err(|error| malformed(&error))
@@ -121,12 +121,12 @@ fn malformed(error: &Error) -> Malformed {
     Malformed { spot, message: message.to_owned() }
 }
 
-fn node(spanned: Spanned<Plain>) -> Node {
-    Node { spot: spanned.referenced.into(), value: spanned.value.0 }
+fn node(spanned: Spanned<Plain>) -> TreeNode {
+    TreeNode { spot: spanned.referenced.into(), value: spanned.value.0 }
 }
 
 /// What the YAML reader makes of one value; the place around it is added by `Spanned`.
-struct Plain(Value);
+struct Plain(ConfigValue);
 
 impl<'de> Deserialize<'de> for Plain {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Plain, D::Error> {
@@ -137,71 +137,71 @@ impl<'de> Deserialize<'de> for Plain {
 struct AnyValue;
 
 impl<'de> Visitor<'de> for AnyValue {
-    type Value = Value;
+    type Value = ConfigValue;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a YAML value")
     }
 
-    fn visit_unit<E>(self) -> Result<Value, E> {
-        Ok(Value::Nothing)
+    fn visit_unit<E>(self) -> Result<ConfigValue, E> {
+        Ok(ConfigValue::Nothing)
     }
 
-    fn visit_none<E>(self) -> Result<Value, E> {
-        Ok(Value::Nothing)
+    fn visit_none<E>(self) -> Result<ConfigValue, E> {
+        Ok(ConfigValue::Nothing)
     }
 
-    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<ConfigValue, D::Error> {
         deserializer.deserialize_any(self)
     }
 
-    fn visit_bool<E>(self, flag: bool) -> Result<Value, E> {
-        Ok(Value::Flag(flag))
+    fn visit_bool<E>(self, flag: bool) -> Result<ConfigValue, E> {
+        Ok(ConfigValue::Flag(flag))
     }
 
-    fn visit_i64<E>(self, number: i64) -> Result<Value, E> {
-        Ok(Value::Number(number.into()))
+    fn visit_i64<E>(self, number: i64) -> Result<ConfigValue, E> {
+        Ok(ConfigValue::Number(number.into()))
     }
 
-    fn visit_u64<E>(self, number: u64) -> Result<Value, E> {
-        Ok(Value::Number(number.into()))
+    fn visit_u64<E>(self, number: u64) -> Result<ConfigValue, E> {
+        Ok(ConfigValue::Number(number.into()))
     }
 
-    fn visit_i128<E>(self, number: i128) -> Result<Value, E> {
-        Ok(Value::Text(number.to_string()))
+    fn visit_i128<E>(self, number: i128) -> Result<ConfigValue, E> {
+        Ok(ConfigValue::Text(number.to_string()))
     }
 
-    fn visit_u128<E>(self, number: u128) -> Result<Value, E> {
-        Ok(Value::Text(number.to_string()))
+    fn visit_u128<E>(self, number: u128) -> Result<ConfigValue, E> {
+        Ok(ConfigValue::Text(number.to_string()))
     }
 
-    fn visit_f64<E>(self, number: f64) -> Result<Value, E> {
+    fn visit_f64<E>(self, number: f64) -> Result<ConfigValue, E> {
         Ok(serde_json::Number::from_f64(number)
-            .map_or_else(|| Value::Text(number.to_string()), Value::Number))
+            .map_or_else(|| ConfigValue::Text(number.to_string()), ConfigValue::Number))
     }
 
-    fn visit_str<E>(self, text: &str) -> Result<Value, E> {
-        Ok(Value::Text(text.to_owned()))
+    fn visit_str<E>(self, text: &str) -> Result<ConfigValue, E> {
+        Ok(ConfigValue::Text(text.to_owned()))
     }
 
-    fn visit_bytes<E>(self, _bytes: &[u8]) -> Result<Value, E> {
-        Ok(Value::Text("binary data".to_owned()))
+    fn visit_bytes<E>(self, _bytes: &[u8]) -> Result<ConfigValue, E> {
+        Ok(ConfigValue::Text("binary data".to_owned()))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<ConfigValue, A::Error> {
         let mut list = Vec::new();
         while let Some(item) = items.next_element::<Spanned<Plain>>()? {
             list.push(node(item));
         }
-        Ok(Value::List(list))
+        Ok(ConfigValue::List(list))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<ConfigValue, A::Error> {
         let mut map = Vec::new();
         while let Some((key, value)) = entries.next_entry::<Spanned<String>, Spanned<Plain>>()? {
-            map.push(Entry { spot: key.referenced.into(), key: plain_key(key.value), node: node(value) });
+            map.push(TreeEntry { spot: key.referenced.into(), key: plain_key(key.value), node: node(value) });
         }
-        Ok(Value::Map(map))
+        Ok(ConfigValue::Map(map))
     }
 }
 

@@ -5,21 +5,21 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use crate::period::Period;
-use crate::setting::Kind;
-use crate::tree::{Node, Value};
+use crate::setting::ValueKind;
+use crate::tree::{ConfigValue, TreeNode};
 
 /// A type that a setting can have. The error is the value at fault: the whole one, or one item of a list.
 pub trait FromNode: Sized {
-    fn read(node: &Node, kind: Kind) -> Result<Self, Box<Node>>;
+    fn read(node: &TreeNode, kind: ValueKind) -> Result<Self, Box<TreeNode>>;
 }
 
 /// `expected …, got …`, or only the first half where the value is a secret.
-pub fn complaint(node: &Node, kind: Kind) -> String {
+pub fn error_body(node: &TreeNode, kind: ValueKind) -> String {
     let got = match (&node.value, kind) {
-        (Value::Text(_), Kind::Database) => return format!("expected {kind}"),
-        (Value::Text(text), _) => quote(&masked_url(text)),
-        (Value::Number(number), _) => number.to_string(),
-        (Value::Flag(flag), _) => flag.to_string(),
+        (ConfigValue::Text(_), ValueKind::Database) => return format!("expected {kind}"),
+        (ConfigValue::Text(text), _) => quote(&masked_url(text)),
+        (ConfigValue::Number(number), _) => number.to_string(),
+        (ConfigValue::Flag(flag), _) => flag.to_string(),
         (value, _) => value.nature().to_owned(),
     };
     format!("expected {kind}, got {got}")
@@ -32,13 +32,15 @@ fn quote(text: &str) -> String {
 }
 
 /// The value as anybody may see it.
-pub(crate) fn shown(node: &Node, kind: Kind) -> serde_json::Value {
+pub(crate) fn shown(node: &TreeNode, kind: ValueKind) -> serde_json::Value {
     match (&node.value, kind) {
-        (Value::Text(text), Kind::Database) if !text.starts_with("sqlite:") && !text.contains("://") => {
+        (ConfigValue::Text(text), ValueKind::Database)
+            if !text.starts_with("sqlite:") && !text.contains("://") =>
+        {
             "***".into()
         }
-        (Value::Text(text), Kind::Database | Kind::Url) => masked_url(text).into(),
-        (Value::Text(text), Kind::SomeOf(_)) => items(text).collect(),
+        (ConfigValue::Text(text), ValueKind::Database | ValueKind::Url) => masked_url(text).into(),
+        (ConfigValue::Text(text), ValueKind::SomeOf(_)) => items(text).collect(),
         _ => node.to_json(),
     }
 }
@@ -62,23 +64,23 @@ pub fn masked_url(text: &str) -> String {
     }
 }
 
-pub fn text<T>(node: &Node, parse: impl FnOnce(&str) -> Option<T>) -> Result<T, Box<Node>> {
+pub fn text<T>(node: &TreeNode, parse: impl FnOnce(&str) -> Option<T>) -> Result<T, Box<TreeNode>> {
     match &node.value {
-        Value::Text(text) => parse(text).ok_or_else(|| Box::new(node.clone())),
+        ConfigValue::Text(text) => parse(text).ok_or_else(|| Box::new(node.clone())),
         _ => Err(Box::new(node.clone())),
     }
 }
 
 impl FromNode for bool {
-    fn read(node: &Node, _: Kind) -> Result<bool, Box<Node>> {
-        if let Value::Flag(flag) = node.value { Ok(flag) } else { Err(Box::new(node.clone())) }
+    fn read(node: &TreeNode, _: ValueKind) -> Result<bool, Box<TreeNode>> {
+        if let ConfigValue::Flag(flag) = node.value { Ok(flag) } else { Err(Box::new(node.clone())) }
     }
 }
 
 impl FromNode for u64 {
-    fn read(node: &Node, kind: Kind) -> Result<u64, Box<Node>> {
+    fn read(node: &TreeNode, kind: ValueKind) -> Result<u64, Box<TreeNode>> {
         match (&node.value, kind) {
-            (Value::Number(number), Kind::Whole(least, most)) => {
+            (ConfigValue::Number(number), ValueKind::Whole(least, most)) => {
                 number.as_u64().filter(|n| (least..=most).contains(n))
             }
             _ => None,
@@ -88,68 +90,70 @@ impl FromNode for u64 {
 }
 
 impl FromNode for usize {
-    fn read(node: &Node, kind: Kind) -> Result<usize, Box<Node>> {
+    fn read(node: &TreeNode, kind: ValueKind) -> Result<usize, Box<TreeNode>> {
         u64::read(node, kind)?.try_into().map_err(|_| Box::new(node.clone()))
     }
 }
 
 impl FromNode for u32 {
-    fn read(node: &Node, kind: Kind) -> Result<u32, Box<Node>> {
+    fn read(node: &TreeNode, kind: ValueKind) -> Result<u32, Box<TreeNode>> {
         u64::read(node, kind)?.try_into().map_err(|_| Box::new(node.clone()))
     }
 }
 
 impl FromNode for Period {
-    fn read(node: &Node, kind: Kind) -> Result<Period, Box<Node>> {
+    fn read(node: &TreeNode, kind: ValueKind) -> Result<Period, Box<TreeNode>> {
         text(node, |text| match kind {
-            Kind::Time(least, most) => text.parse().ok().filter(|period| (least..=most).contains(period)),
+            ValueKind::Time(least, most) => {
+                text.parse().ok().filter(|period| (least..=most).contains(period))
+            }
             _ => None,
         })
     }
 }
 
 impl FromNode for SocketAddr {
-    fn read(node: &Node, _: Kind) -> Result<SocketAddr, Box<Node>> {
+    fn read(node: &TreeNode, _: ValueKind) -> Result<SocketAddr, Box<TreeNode>> {
         text(node, |text| text.parse().ok())
     }
 }
 
 impl FromNode for PathBuf {
-    fn read(node: &Node, _: Kind) -> Result<PathBuf, Box<Node>> {
+    fn read(node: &TreeNode, _: ValueKind) -> Result<PathBuf, Box<TreeNode>> {
         text(node, |text| (!text.is_empty() && !text.contains('\0')).then(|| PathBuf::from(text)))
     }
 }
 
 impl FromNode for String {
-    fn read(node: &Node, kind: Kind) -> Result<String, Box<Node>> {
+    fn read(node: &TreeNode, kind: ValueKind) -> Result<String, Box<TreeNode>> {
         text(node, |text| match kind {
-            Kind::OneOf(names) => names.contains(&text).then(|| text.to_owned()),
+            ValueKind::OneOf(names) => names.contains(&text).then(|| text.to_owned()),
             _ => (!text.is_empty() && !text.contains(char::is_control)).then(|| text.to_owned()),
         })
     }
 }
 
 impl<T: FromNode> FromNode for Option<T> {
-    fn read(node: &Node, kind: Kind) -> Result<Option<T>, Box<Node>> {
-        if let Value::Nothing = node.value { Ok(None) } else { T::read(node, kind).map(Some) }
+    fn read(node: &TreeNode, kind: ValueKind) -> Result<Option<T>, Box<TreeNode>> {
+        if let ConfigValue::Nothing = node.value { Ok(None) } else { T::read(node, kind).map(Some) }
     }
 }
 
 impl<T: FromNode> FromNode for Vec<T> {
-    fn read(node: &Node, kind: Kind) -> Result<Vec<T>, Box<Node>> {
+    fn read(node: &TreeNode, kind: ValueKind) -> Result<Vec<T>, Box<TreeNode>> {
         list(node, |item| T::read(item, kind))
     }
 }
 
 /// A list, or one text with commas.
 pub(crate) fn list<T>(
-    node: &Node,
-    read: impl Fn(&Node) -> Result<T, Box<Node>>,
-) -> Result<Vec<T>, Box<Node>> {
+    node: &TreeNode,
+    read: impl Fn(&TreeNode) -> Result<T, Box<TreeNode>>,
+) -> Result<Vec<T>, Box<TreeNode>> {
     match &node.value {
-        Value::List(list) => list.iter().map(read).collect(),
-        Value::Text(text) => items(text)
-            .map(|item| read(&Node { value: Value::Text(item.to_owned()), spot: node.spot }))
+        ConfigValue::List(list) => list.iter().map(read).collect(),
+        ConfigValue::Text(text) => items(text)
+            .map(|item| read(&TreeNode { value: ConfigValue::Text(item.to_owned()), spot: node.spot }))
             .collect(),
         _ => Err(Box::new(node.clone())),
     }
@@ -172,7 +176,7 @@ impl fmt::Debug for HttpUrl {
 }
 
 impl FromNode for HttpUrl {
-    fn read(node: &Node, _: Kind) -> Result<HttpUrl, Box<Node>> {
+    fn read(node: &TreeNode, _: ValueKind) -> Result<HttpUrl, Box<TreeNode>> {
         text(node, |text| {
             let rest = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"))?;
             let has_host = !rest.is_empty() && !rest.starts_with(['/', '?', '#', ':']);

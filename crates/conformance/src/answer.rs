@@ -4,12 +4,12 @@ use reqwest::Method;
 use reqwest::header::HeaderMap;
 use serde_json::Value;
 
-use crate::report::Outcome;
+use crate::report::CheckOutcome;
 
 const EXCERPT_CHARS_MAX: usize = 300;
 
 #[derive(Debug, Clone)]
-pub(crate) struct Answer {
+pub(crate) struct BrokerResponse {
     pub(crate) method: Method,
     /// The method, the path and the query; never a header, because those carry the password.
     pub(crate) request: String,
@@ -21,7 +21,7 @@ pub(crate) struct Answer {
     pub(crate) json: Value,
 }
 
-impl Answer {
+impl BrokerResponse {
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).and_then(|value| value.to_str().ok())
     }
@@ -75,12 +75,12 @@ fn listed(statuses: &[u16]) -> String {
 /// What is wrong with one answer: the first expectation that does not hold.
 #[must_use]
 pub(crate) struct Verdict<'a> {
-    answer: &'a Answer,
+    answer: &'a BrokerResponse,
     fault: Option<String>,
 }
 
 impl<'a> Verdict<'a> {
-    pub(crate) fn of(answer: &'a Answer) -> Verdict<'a> {
+    pub(crate) fn of(answer: &'a BrokerResponse) -> Verdict<'a> {
         Verdict { answer, fault: None }
     }
 
@@ -118,23 +118,23 @@ impl<'a> Verdict<'a> {
     }
 }
 
-impl From<Verdict<'_>> for Outcome {
-    fn from(verdict: Verdict<'_>) -> Outcome {
+impl From<Verdict<'_>> for CheckOutcome {
+    fn from(verdict: Verdict<'_>) -> CheckOutcome {
         let Verdict { answer, fault } = verdict;
         match fault {
-            None => Outcome::Passed,
+            None => CheckOutcome::Passed,
             Some(fault) => {
-                let Answer { request, status, .. } = answer;
-                Outcome::Failed(format!("{fault}; {request} -> {status} {}", answer.excerpt()))
+                let BrokerResponse { request, status, .. } = answer;
+                CheckOutcome::Failed(format!("{fault}; {request} -> {status} {}", answer.excerpt()))
             }
         }
     }
 }
 
 /// For what is not about a single answer: nothing found is good.
-impl From<Option<String>> for Outcome {
-    fn from(fault: Option<String>) -> Outcome {
-        fault.map_or(Outcome::Passed, Outcome::Failed)
+impl From<Option<String>> for CheckOutcome {
+    fn from(fault: Option<String>) -> CheckOutcome {
+        fault.map_or(CheckOutcome::Passed, CheckOutcome::Failed)
     }
 }
 
@@ -144,23 +144,23 @@ mod tests {
 
     use super::*;
 
-    fn answer(status: u16, json: Value) -> Answer {
+    fn answer(status: u16, json: Value) -> BrokerResponse {
         let (request, text) = ("PUT /v2/x".to_owned(), json.to_string());
-        Answer { method: Method::PUT, request, status, headers: HeaderMap::new(), text, json }
+        BrokerResponse { method: Method::PUT, request, status, headers: HeaderMap::new(), text, json }
     }
 
     #[test]
     fn the_first_expectation_that_fails_is_the_one_told() {
         let answer = answer(202, json!({ "operation": "" }));
-        let outcome = Outcome::from(answer.is(&[202]).with_operation_when_async().with_description());
+        let outcome = CheckOutcome::from(answer.is(&[202]).with_operation_when_async().with_description());
         let expect = r#"expected an operation in a 202; PUT /v2/x -> 202 {"operation":""}"#;
-        assert_eq!(outcome, Outcome::Failed(expect.to_owned()));
+        assert_eq!(outcome, CheckOutcome::Failed(expect.to_owned()));
     }
 
     #[test]
     fn a_failure_does_not_show_credentials() {
         let answer = answer(500, json!({ "credentials": { "key": "very-secret" } }));
-        let Outcome::Failed(why) = answer.is(&[201]).into() else { panic!("500 is not 201") };
+        let CheckOutcome::Failed(why) = answer.is(&[201]).into() else { panic!("500 is not 201") };
         assert!(why.contains("<hidden>") && !why.contains("very-secret"), "{why}");
     }
 

@@ -16,7 +16,7 @@ pub(crate) enum Login {
 }
 
 #[derive(Debug, Clone)]
-pub(crate) struct Call {
+pub(crate) struct BrokerCall {
     pub(crate) method: Method,
     /// Already percent-encoded, from `/v2` on.
     pub(crate) path: String,
@@ -28,9 +28,9 @@ pub(crate) struct Call {
     pub(crate) body: Option<Vec<u8>>,
 }
 
-impl Call {
-    pub(crate) fn new(method: Method, path: impl Into<String>) -> Call {
-        Call {
+impl BrokerCall {
+    pub(crate) fn new(method: Method, path: impl Into<String>) -> BrokerCall {
+        BrokerCall {
             method,
             path: path.into(),
             query: Vec::new(),
@@ -42,51 +42,51 @@ impl Call {
         }
     }
 
-    pub(crate) fn get(path: impl Into<String>) -> Call {
-        Call::new(Method::GET, path)
+    pub(crate) fn get(path: impl Into<String>) -> BrokerCall {
+        BrokerCall::new(Method::GET, path)
     }
 
-    pub(crate) fn query(mut self, key: &'static str, value: impl Into<String>) -> Call {
+    pub(crate) fn query(mut self, key: &'static str, value: impl Into<String>) -> BrokerCall {
         self.query.push((key, value.into()));
         self
     }
 
-    pub(crate) fn without(mut self, key: &str) -> Call {
+    pub(crate) fn without(mut self, key: &str) -> BrokerCall {
         self.query.retain(|(name, _)| *name != key);
         self
     }
 
     /// The platform can wait.
-    pub(crate) fn patient(self) -> Call {
+    pub(crate) fn patient(self) -> BrokerCall {
         self.impatient().query("accepts_incomplete", "true")
     }
 
     /// The platform wants the answer now.
-    pub(crate) fn impatient(self) -> Call {
+    pub(crate) fn impatient(self) -> BrokerCall {
         self.without("accepts_incomplete")
     }
 
-    pub(crate) fn json(self, body: &Value) -> Call {
+    pub(crate) fn json(self, body: &Value) -> BrokerCall {
         self.raw(Some("application/json"), body.to_string())
     }
 
-    pub(crate) fn raw(mut self, content_type: Option<&'static str>, body: impl Into<Vec<u8>>) -> Call {
+    pub(crate) fn raw(mut self, content_type: Option<&'static str>, body: impl Into<Vec<u8>>) -> BrokerCall {
         self.content_type = content_type;
         self.body = Some(body.into());
         self
     }
 
-    pub(crate) fn login(mut self, login: Login) -> Call {
+    pub(crate) fn login(mut self, login: Login) -> BrokerCall {
         self.login = login;
         self
     }
 
-    pub(crate) fn version(mut self, version: Option<&str>) -> Call {
+    pub(crate) fn version(mut self, version: Option<&str>) -> BrokerCall {
         self.version = version.map(str::to_owned);
         self
     }
 
-    pub(crate) fn header(mut self, name: &'static str, value: &[u8]) -> Call {
+    pub(crate) fn header(mut self, name: &'static str, value: &[u8]) -> BrokerCall {
         let value = HeaderValue::from_bytes(value).expect("checks only send header values that HTTP allows");
         self.headers.push((name, value));
         self

@@ -5,8 +5,8 @@
 
 mod answer;
 mod call;
+mod checker;
 mod checks;
-mod exam;
 mod options;
 mod report;
 mod requests;
@@ -21,16 +21,16 @@ use secrecy::SecretString;
 use serde_json::Value;
 use tokio::sync::Mutex;
 
-use crate::call::Call;
-use crate::exam::Exam;
+use crate::call::BrokerCall;
+use crate::checker::Checker;
 use crate::wire::Wire;
 
-pub use crate::options::{Hold, Options};
-pub use crate::report::{Check, Count, Outcome, PlanReport, Report};
+pub use crate::options::{HoldSwitch, Options};
+pub use crate::report::{Check, CheckOutcome, Count, PlanReport, Report};
 
 /// Where a broker is, and how to get in.
 #[derive(Debug, Clone)]
-pub struct Broker {
+pub struct BrokerTarget {
     /// All that comes before `/v2`, with any prefix such as `/oauth`.
     pub url: String,
     pub user: String,
@@ -38,7 +38,7 @@ pub struct Broker {
 }
 
 /// Runs every check against each plan of the catalog, or against the plans with the wanted name.
-pub async fn examine(broker: &Broker, wanted: Option<&str>, options: Options) -> Report {
+pub async fn examine(broker: &BrokerTarget, wanted: Option<&str>, options: Options) -> Report {
     let plans = match exams(broker, wanted, options).await {
         Ok((exams, parallel)) => stream::iter(exams).map(checks::run).buffered(parallel).collect().await,
         Err(why) => {
@@ -49,12 +49,12 @@ pub async fn examine(broker: &Broker, wanted: Option<&str>, options: Options) ->
 }
 
 async fn exams(
-    broker: &Broker,
+    broker: &BrokerTarget,
     wanted: Option<&str>,
     options: Options,
-) -> Result<(Vec<Exam>, usize), String> {
+) -> Result<(Vec<Checker>, usize), String> {
     let http = wire::http()?;
-    let catalog = Wire::new(broker, http.clone()).send(Call::get("/v2/catalog")).await;
+    let catalog = Wire::new(broker, http.clone()).send(BrokerCall::get("/v2/catalog")).await;
     let parallel = options.parallel.max(1);
     let (options, gate) = (Arc::new(options), Arc::new(Mutex::new(())));
     let mut exams = Vec::new();
@@ -62,7 +62,7 @@ async fn exams(
         for plan in array(&service["plans"]) {
             if wanted.is_none_or(|wanted| plan["name"] == wanted) {
                 let wire = Wire::new(broker, http.clone());
-                exams.push(Exam::new(wire, &options, &gate, &catalog.json, service, plan));
+                exams.push(Checker::new(wire, &options, &gate, &catalog.json, service, plan));
             }
         }
     }
@@ -79,7 +79,7 @@ async fn exams(
 
 fn unreadable(why: String) -> Check {
     let title = "the catalog has what is to be examined".to_owned();
-    Check { id: "catalog.plans".to_owned(), section: "1.3", title, outcome: Outcome::Failed(why) }
+    Check { id: "catalog.plans".to_owned(), section: "1.3", title, outcome: CheckOutcome::Failed(why) }
 }
 
 fn array(value: &Value) -> &[Value] {

@@ -35,7 +35,7 @@ pub struct Options {
     /// A request body of this size is too large.
     pub oversize_bytes: usize,
     /// Without it the states that do not last are looked at if there is time, and skipped otherwise.
-    pub hold: Option<Arc<dyn Hold>>,
+    pub hold: Option<Arc<dyn HoldSwitch>>,
 }
 
 impl Default for Options {
@@ -70,7 +70,7 @@ impl fmt::Debug for Options {
 
 /// The hand on the brake of the world behind the broker.
 #[async_trait]
-pub trait Hold: Send + Sync {
+pub trait HoldSwitch: Send + Sync {
     /// From now on no operation of the broker ends, until `release`. Never called twice in a row.
     async fn hold(&self);
 

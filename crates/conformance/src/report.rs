@@ -3,7 +3,7 @@
 use std::fmt;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
+pub enum CheckOutcome {
     Passed,
     /// What was expected, and the request, the status and an excerpt of the answer.
     Failed(String),
@@ -17,7 +17,7 @@ pub struct Check {
     /// Where the rule is written down: a section of our reading of the Open Service Broker API.
     pub section: &'static str,
     pub title: String,
-    pub outcome: Outcome,
+    pub outcome: CheckOutcome,
 }
 
 #[derive(Debug, Clone)]
@@ -44,9 +44,9 @@ impl Report {
         let mut count = Count::default();
         for check in self.checks() {
             match check.outcome {
-                Outcome::Passed => count.passed += 1,
-                Outcome::Failed(_) => count.failed += 1,
-                Outcome::Skipped(_) => count.skipped += 1,
+                CheckOutcome::Passed => count.passed += 1,
+                CheckOutcome::Failed(_) => count.failed += 1,
+                CheckOutcome::Skipped(_) => count.skipped += 1,
             }
         }
         count
@@ -63,12 +63,12 @@ impl Report {
     }
 }
 
-impl Outcome {
+impl CheckOutcome {
     fn rank(&self) -> u8 {
         match self {
-            Outcome::Failed(_) => 0,
-            Outcome::Skipped(_) => 1,
-            Outcome::Passed => 2,
+            CheckOutcome::Failed(_) => 0,
+            CheckOutcome::Skipped(_) => 1,
+            CheckOutcome::Passed => 2,
         }
     }
 }
@@ -85,9 +85,9 @@ impl fmt::Display for Report {
             for check in checks {
                 let Check { id, section, title, outcome } = check;
                 let (mark, why) = match outcome {
-                    Outcome::Failed(why) => ("FAILED ", Some(why)),
-                    Outcome::Skipped(why) => ("skipped", Some(why)),
-                    Outcome::Passed => ("passed ", None),
+                    CheckOutcome::Failed(why) => ("FAILED ", Some(why)),
+                    CheckOutcome::Skipped(why) => ("skipped", Some(why)),
+                    CheckOutcome::Passed => ("passed ", None),
                 };
                 writeln!(f, "  {mark}  {section:4} {id:width$}  {title}")?;
                 if let Some(why) = why {
@@ -103,8 +103,8 @@ impl fmt::Display for Report {
 mod tests {
     use super::*;
 
-    fn report(outcomes: &[(&str, Outcome)]) -> Report {
-        let check = |(id, outcome): &(&str, Outcome)| Check {
+    fn report(outcomes: &[(&str, CheckOutcome)]) -> Report {
+        let check = |(id, outcome): &(&str, CheckOutcome)| Check {
             id: (*id).to_owned(),
             section: "1.1",
             title: "a title".to_owned(),
@@ -116,8 +116,9 @@ mod tests {
 
     #[test]
     fn failures_are_shown_first_with_their_reason() {
-        let (failed, skipped) = (Outcome::Failed("bad".to_owned()), Outcome::Skipped("no".to_owned()));
-        let text = report(&[("a", Outcome::Passed), ("bb", failed), ("c", skipped)]).to_string();
+        let (failed, skipped) =
+            (CheckOutcome::Failed("bad".to_owned()), CheckOutcome::Skipped("no".to_owned()));
+        let text = report(&[("a", CheckOutcome::Passed), ("bb", failed), ("c", skipped)]).to_string();
         let expect = "b: 1 failed, 1 passed, 1 skipped\n\nplan p\n  FAILED   1.1  bb  a title\n           bad\n  \
                       skipped  1.1  c   a title\n           no\n  passed   1.1  a   a title\n";
         assert_eq!(text, expect);
@@ -125,9 +126,10 @@ mod tests {
 
     #[test]
     fn a_report_is_good_only_if_something_passed_and_nothing_failed() {
-        let (failed, skipped) = (Outcome::Failed("bad".to_owned()), Outcome::Skipped("no".to_owned()));
-        assert!(report(&[("a", Outcome::Passed), ("b", skipped.clone())]).is_good());
-        assert!(!report(&[("a", Outcome::Passed), ("b", failed)]).is_good());
+        let (failed, skipped) =
+            (CheckOutcome::Failed("bad".to_owned()), CheckOutcome::Skipped("no".to_owned()));
+        assert!(report(&[("a", CheckOutcome::Passed), ("b", skipped.clone())]).is_good());
+        assert!(!report(&[("a", CheckOutcome::Passed), ("b", failed)]).is_good());
         assert!(!report(&[("a", skipped)]).is_good());
         assert!(!report(&[]).is_good());
     }

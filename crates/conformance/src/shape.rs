@@ -22,17 +22,17 @@ const STRINGS: &[&str] = &[
     "0f0e3bd1-9f4f-4b3c-8f6c-3f7d7a3c0b11",
 ];
 
-pub(crate) struct Shape {
+pub(crate) struct SchemaShape {
     schema: Value,
     validator: Option<Validator>,
 }
 
-impl Shape {
+impl SchemaShape {
     /// Without a schema, or with one that is not valid, all parameters are taken for legal.
-    pub(crate) fn new(schema: Option<&Value>) -> Shape {
+    pub(crate) fn new(schema: Option<&Value>) -> SchemaShape {
         let schema = schema.cloned().unwrap_or_else(|| json!({}));
         let validator = jsonschema::validator_for(&schema).ok();
-        Shape { schema, validator }
+        SchemaShape { schema, validator }
     }
 
     pub(crate) fn is_legal(&self, parameters: &Value) -> bool {
@@ -59,21 +59,25 @@ impl Shape {
     }
 
     /// `base` spoiled in one way; None where the schema forbids nothing of that kind.
-    pub(crate) fn illegal(&self, base: &Value, fault: Fault) -> Option<Value> {
+    pub(crate) fn illegal(&self, base: &Value, fault: ParameterFault) -> Option<Value> {
         let spoiled = |(name, schema): (&String, &Value)| {
             let value = match fault {
-                Fault::WrongType => json!([[{ "conformance": null }]]),
-                Fault::NotInEnum => {
+                ParameterFault::WrongType => json!([[{ "conformance": null }]]),
+                ParameterFault::NotInEnum => {
                     schema.get("enum")?;
                     json!("not-one-of-these")
                 }
-                Fault::OutOfRange => match (schema["maximum"].as_f64(), schema["minimum"].as_f64()) {
-                    (Some(most), _) => json!(most + 1.0),
-                    (None, least) => json!(least? - 1.0),
-                },
-                Fault::TooLong => json!("x".repeat(usize::try_from(schema["maxLength"].as_u64()?).ok()? + 1)),
-                Fault::Missing => return Some(without(base, name)),
-                Fault::Unknown => return Some(with(base, "conformanceDoesNotKnow", json!(true))),
+                ParameterFault::OutOfRange => {
+                    match (schema["maximum"].as_f64(), schema["minimum"].as_f64()) {
+                        (Some(most), _) => json!(most + 1.0),
+                        (None, least) => json!(least? - 1.0),
+                    }
+                }
+                ParameterFault::TooLong => {
+                    json!("x".repeat(usize::try_from(schema["maxLength"].as_u64()?).ok()? + 1))
+                }
+                ParameterFault::Missing => return Some(without(base, name)),
+                ParameterFault::Unknown => return Some(with(base, "conformanceDoesNotKnow", json!(true))),
             };
             Some(with(base, name, value))
         };
@@ -152,7 +156,7 @@ impl Shape {
 
 /// How parameters can be wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Fault {
+pub(crate) enum ParameterFault {
     WrongType,
     NotInEnum,
     OutOfRange,
@@ -192,8 +196,8 @@ fn without(base: &Value, name: &str) -> Value {
 mod tests {
     use super::*;
 
-    fn cluster() -> Shape {
-        Shape::new(Some(&json!({
+    fn cluster() -> SchemaShape {
+        SchemaShape::new(Some(&json!({
             "$schema": "http://json-schema.org/draft-04/schema#",
             "type": "object",
             "additionalProperties": false,
@@ -236,7 +240,7 @@ mod tests {
 
     #[test]
     fn each_fault_is_really_one() {
-        use Fault::{Missing, NotInEnum, OutOfRange, TooLong, Unknown, WrongType};
+        use ParameterFault::{Missing, NotInEnum, OutOfRange, TooLong, Unknown, WrongType};
         let (shape, legal) = (cluster(), cluster().legal());
         for fault in [WrongType, NotInEnum, OutOfRange, TooLong, Missing, Unknown] {
             let made = shape.illegal(&legal, fault).unwrap_or_else(|| panic!("no {fault:?}"));
@@ -246,15 +250,16 @@ mod tests {
 
     #[test]
     fn a_schema_that_forbids_nothing_has_no_faults() {
-        let shape = Shape::new(None);
+        let shape = SchemaShape::new(None);
         assert_eq!(shape.legal(), json!({}));
-        assert_eq!(shape.illegal(&json!({}), Fault::Missing), None);
+        assert_eq!(shape.illegal(&json!({}), ParameterFault::Missing), None);
         assert_eq!(shape.changed(&json!({}), &json!({})), None);
     }
 
     #[test]
     fn a_schema_that_contains_itself_ends() {
-        let shape = Shape::new(Some(&json!({ "required": ["a"], "properties": { "a": { "$ref": "#" } } })));
+        let shape =
+            SchemaShape::new(Some(&json!({ "required": ["a"], "properties": { "a": { "$ref": "#" } } })));
         assert!(shape.legal().is_object());
     }
 }

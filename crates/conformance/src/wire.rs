@@ -10,9 +10,9 @@ use reqwest::{Client, redirect};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 
-use crate::Broker;
-use crate::answer::Answer;
-use crate::call::{Call, Login};
+use crate::BrokerTarget;
+use crate::answer::BrokerResponse;
+use crate::call::{BrokerCall, Login};
 
 /// No answer of a broker may take longer than this.
 pub(crate) const ANSWER_TIME_MAX: Duration = Duration::from_secs(10);
@@ -28,11 +28,11 @@ pub(crate) struct Wire {
     ours: HeaderValue,
     user: String,
     password: SecretString,
-    seen: Mutex<Vec<Arc<Answer>>>,
+    seen: Mutex<Vec<Arc<BrokerResponse>>>,
 }
 
 impl Wire {
-    pub(crate) fn new(broker: &Broker, http: Client) -> Wire {
+    pub(crate) fn new(broker: &BrokerTarget, http: Client) -> Wire {
         let password = broker.password.clone();
         let login = basic(&broker.user, password.expose_secret());
         let mut ours = HeaderValue::from_str(&login).expect("base64 has only characters that headers allow");
@@ -45,18 +45,18 @@ impl Wire {
         &self.url
     }
 
-    pub(crate) async fn send(&self, call: Call) -> Arc<Answer> {
+    pub(crate) async fn send(&self, call: BrokerCall) -> Arc<BrokerResponse> {
         self.send_to(&self.url, call).await
     }
 
-    pub(crate) async fn send_to(&self, url: &str, call: Call) -> Arc<Answer> {
+    pub(crate) async fn send_to(&self, url: &str, call: BrokerCall) -> Arc<BrokerResponse> {
         let answer = Arc::new(self.exchange(url, call).await);
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&answer));
         answer
     }
 
     /// Like `send`, for a call that the broker may refuse by closing the connection.
-    pub(crate) async fn send_unseen(&self, call: Call) -> Answer {
+    pub(crate) async fn send_unseen(&self, call: BrokerCall) -> BrokerResponse {
         self.exchange(&self.url, call).await
     }
 
@@ -66,31 +66,36 @@ impl Wire {
     }
 
     /// Whether an answer gives the password away. A very short one could be part of a word by chance.
-    pub(crate) fn is_told(&self, answer: &Answer) -> bool {
+    pub(crate) fn is_told(&self, answer: &BrokerResponse) -> bool {
         let password = self.password.expose_secret();
         password.len() >= PASSWORD_CHARS_TELLING && answer.text.contains(password)
     }
 
-    pub(crate) fn seen(&self) -> Vec<Arc<Answer>> {
+    pub(crate) fn seen(&self) -> Vec<Arc<BrokerResponse>> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    async fn exchange(&self, url: &str, call: Call) -> Answer {
+    async fn exchange(&self, url: &str, call: BrokerCall) -> BrokerResponse {
         let method = call.method.clone();
         let request = line(&call);
         match self.read(url, call).await {
             Ok((status, headers, body)) => {
                 let json = serde_json::from_slice(&body).unwrap_or(Value::Null);
                 let text = String::from_utf8_lossy(&body).into_owned();
-                Answer { method, request, status, headers, text, json }
+                BrokerResponse { method, request, status, headers, text, json }
             }
-            Err(text) => {
-                Answer { method, request, status: 0, headers: HeaderMap::new(), text, json: Value::Null }
-            }
+            Err(text) => BrokerResponse {
+                method,
+                request,
+                status: 0,
+                headers: HeaderMap::new(),
+                text,
+                json: Value::Null,
+            },
         }
     }
 
-    async fn read(&self, url: &str, call: Call) -> Result<(u16, HeaderMap, Vec<u8>), String> {
+    async fn read(&self, url: &str, call: BrokerCall) -> Result<(u16, HeaderMap, Vec<u8>), String> {
         let mut request = self.http.request(call.method, format!("{url}{}", call.path)).query(&call.query);
         match call.login {
             Login::Ours => request = request.header(AUTHORIZATION, self.ours.clone()),
@@ -109,9 +114,9 @@ impl Wire {
         if let Some(body) = call.body {
             request = request.body(body);
         }
-        let mut response = request.send().await.map_err(|error| trouble(&error))?;
+        let mut response = request.send().await.map_err(|error| failure(&error))?;
         let mut body = Vec::new();
-        while let Some(chunk) = response.chunk().await.map_err(|error| trouble(&error))? {
+        while let Some(chunk) = response.chunk().await.map_err(|error| failure(&error))? {
             body.extend_from_slice(&chunk);
             if body.len() > ANSWER_BYTES_MAX {
                 return Err(format!("the answer has more than {ANSWER_BYTES_MAX} bytes"));
@@ -123,20 +128,20 @@ impl Wire {
 
 pub(crate) fn http() -> Result<Client, String> {
     let builder = Client::builder().no_proxy().redirect(redirect::Policy::none()).timeout(ANSWER_TIME_MAX);
-    builder.build().map_err(|error| trouble(&error))
+    builder.build().map_err(|error| failure(&error))
 }
 
 pub(crate) fn basic(user: &str, password: &str) -> String {
     format!("Basic {}", STANDARD.encode(format!("{user}:{password}")))
 }
 
-fn line(call: &Call) -> String {
+fn line(call: &BrokerCall) -> String {
     let query: Vec<String> = call.query.iter().map(|(key, value)| format!("{key}={value}")).collect();
     let mark = if query.is_empty() { "" } else { "?" };
     format!("{} {}{mark}{}", call.method, call.path, query.join("&"))
 }
 
-fn trouble(error: &reqwest::Error) -> String {
+fn failure(error: &reqwest::Error) -> String {
     let mut text = error.to_string();
     let mut source = std::error::Error::source(error);
     while let Some(cause) = source {

@@ -15,20 +15,20 @@ use axum::Router;
 use axum::routing::{get, post};
 use engine::Capability;
 
-use crate::desk::Desk;
+use crate::page_error::PageError;
 use crate::parts::Icon;
+use crate::shared::ConsoleState;
 use crate::shell::Section;
-use crate::trouble::Trouble;
 
 pub(crate) static SECTION: Section = Section {
     title: "Administration",
     path: "/console/admin",
     icon: Icon::Gear,
     position: 930,
-    is_for: |visitor| visitor.can(Capability::Administer),
+    is_for: |signed_in| signed_in.can(Capability::Administer),
 };
 
-pub(crate) fn routes() -> Router<Desk> {
+pub(crate) fn routes() -> Router<ConsoleState> {
     Router::new()
         .route("/console/admin", get(overview::show))
         .route("/console/admin/systems", get(overview::now))
@@ -75,39 +75,39 @@ fn roles() -> impl Iterator<Item = engine::Role> {
 }
 
 /// What the API says about a field, as it is said beside the field.
-fn said(trouble: &Trouble) -> String {
-    let line = trouble.line();
+fn said(page_error: &PageError) -> String {
+    let line = page_error.line();
     let bare = ["name: ", "password: "].iter().find_map(|field| line.strip_prefix(field)).unwrap_or(&line);
     let mut chars = bare.chars();
     chars.next().into_iter().flat_map(char::to_uppercase).chain(chars).collect()
 }
 
 /// A role or a way to sign in, as people call it.
-struct Word(&'static str);
+struct Label(&'static str);
 
-impl From<&Role> for Word {
-    fn from(role: &Role) -> Word {
-        Word(role.as_str())
+impl From<&Role> for Label {
+    fn from(role: &Role) -> Label {
+        Label(role.as_str())
     }
 }
 
-impl From<&Option<Role>> for Word {
-    fn from(role: &Option<Role>) -> Word {
-        role.as_ref().map_or(Word("none"), Word::from)
+impl From<&Option<Role>> for Label {
+    fn from(role: &Option<Role>) -> Label {
+        role.as_ref().map_or(Label("none"), Label::from)
     }
 }
 
-impl From<&Proof> for Word {
-    fn from(proof: &Proof) -> Word {
+impl From<&Proof> for Label {
+    fn from(proof: &Proof) -> Label {
         match proof {
-            Proof::Password => Word("password"),
-            Proof::Token => Word("token"),
-            Proof::Oidc => Word("identity provider"),
+            Proof::Password => Label("password"),
+            Proof::Token => Label("token"),
+            Proof::Oidc => Label("identity provider"),
         }
     }
 }
 
-impl fmt::Display for Word {
+impl fmt::Display for Label {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.0)
     }
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn what_is_said_beside_a_field_does_not_name_it_again() {
-        let said = |detail: &str| said(&Trouble::new(StatusCode::BAD_REQUEST, "", detail));
+        let said = |detail: &str| said(&PageError::new(StatusCode::BAD_REQUEST, "", detail));
         assert_eq!(said("name: it is too long"), "It is too long.");
         assert_eq!(said("there is one already"), "There is one already.");
     }

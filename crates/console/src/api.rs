@@ -10,34 +10,34 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use server::Principal;
 
-use crate::desk::Desk;
+use crate::page_error::PageError;
 use crate::pages::ProductApi;
-use crate::trouble::Trouble;
+use crate::shared::ConsoleState;
 
-/// More than the largest answer of any door.
+/// More than the largest answer of any API.
 const ANSWER_BYTES_MAX: usize = 16 * 1024 * 1024;
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// Calls the APIs of this server on behalf of a visitor, in the same process.
+/// Calls the APIs of this server on behalf of a user, in the same process.
 #[derive(Clone)]
-pub struct Api {
-    desk: Desk,
+pub struct ApiClient {
+    shared: ConsoleState,
     who: Principal,
 }
 
 /// A good answer.
 #[derive(Debug)]
-pub struct Answer {
+pub struct ApiResponse {
     body: Vec<u8>,
 }
 
-impl Answer {
+impl ApiResponse {
     /// Reads the body as this type.
-    pub fn json<T: DeserializeOwned>(&self) -> Result<T, Trouble> {
+    pub fn json<T: DeserializeOwned>(&self) -> Result<T, PageError> {
         let body: &[u8] = if self.body.is_empty() { b"null" } else { &self.body };
         serde_json::from_slice(body).map_err(|error| {
             let detail = format!("The API gave an answer that the console cannot read: {error}.");
-            Trouble::new(StatusCode::BAD_GATEWAY, "Unreadable answer", detail)
+            PageError::new(StatusCode::BAD_GATEWAY, "Unreadable answer", detail)
         })
     }
 
@@ -47,29 +47,29 @@ impl Answer {
     }
 }
 
-impl Api {
-    pub(crate) fn new(desk: Desk, who: Principal) -> Api {
-        Api { desk, who }
+impl ApiClient {
+    pub(crate) fn new(shared: ConsoleState, who: Principal) -> ApiClient {
+        ApiClient { shared, who }
     }
 
     /// Calls `GET` and reads the answer.
-    pub async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, Trouble> {
+    pub async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, PageError> {
         self.send(Method::GET, path, &[], None::<&()>).await?.json()
     }
 
-    pub async fn post(&self, path: &str, body: &impl Serialize) -> Result<Answer, Trouble> {
+    pub async fn post(&self, path: &str, body: &impl Serialize) -> Result<ApiResponse, PageError> {
         self.send(Method::POST, path, &[], Some(body)).await
     }
 
-    pub async fn put(&self, path: &str, body: &impl Serialize) -> Result<Answer, Trouble> {
+    pub async fn put(&self, path: &str, body: &impl Serialize) -> Result<ApiResponse, PageError> {
         self.send(Method::PUT, path, &[], Some(body)).await
     }
 
-    pub async fn patch(&self, path: &str, body: &impl Serialize) -> Result<Answer, Trouble> {
+    pub async fn patch(&self, path: &str, body: &impl Serialize) -> Result<ApiResponse, PageError> {
         self.send(Method::PATCH, path, &[], Some(body)).await
     }
 
-    pub async fn delete(&self, path: &str) -> Result<Answer, Trouble> {
+    pub async fn delete(&self, path: &str) -> Result<ApiResponse, PageError> {
         self.send(Method::DELETE, path, &[], None::<&()>).await
     }
 
@@ -80,24 +80,25 @@ impl Api {
         path: &str,
         headers: &[(HeaderName, HeaderValue)],
         body: Option<&impl Serialize>,
-    ) -> Result<Answer, Trouble> {
-        let broken = |what: String| Trouble::new(StatusCode::INTERNAL_SERVER_ERROR, "It did not work", what);
+    ) -> Result<ApiResponse, PageError> {
+        let broken =
+            |what: String| PageError::new(StatusCode::INTERNAL_SERVER_ERROR, "It did not work", what);
         let content = body.map(serde_json::to_vec).transpose().map_err(|error| broken(error.to_string()))?;
         let mut request = Request::new(content.map_or_else(Body::empty, Body::from));
         *request.method_mut() = method;
         *request.uri_mut() = path.parse().map_err(|_| broken("The address is not one.".to_owned()))?;
         let json = body.map(|_| (CONTENT_TYPE, HeaderValue::from_static("application/json")));
-        let apis = &self.desk.pages.apis;
+        let apis = &self.shared.pages.apis;
         let usual = apis.iter().filter(|api| path.starts_with(api.base)).flat_map(|api| &api.headers);
         request.headers_mut().extend(json.into_iter().chain(usual.chain(headers).cloned()));
-        let (parts, content) = self.desk.inside.call(&self.who, request).await.into_parts();
+        let (parts, content) = self.shared.inside.call(&self.who, request).await.into_parts();
         let body = to_bytes(content, ANSWER_BYTES_MAX).await.map_err(|error| broken(error.to_string()))?;
         if parts.status.is_success() || parts.status == StatusCode::NOT_MODIFIED {
-            return Ok(Answer { body: body.into() });
+            return Ok(ApiResponse { body: body.into() });
         }
         let id = parts.headers.get(REQUEST_ID).and_then(|id| id.to_str().ok()).map(str::to_owned);
         let (format, error) = read_error(apis, path, parts.status, &body);
-        Err(Trouble::read(parts.status, format, error, id))
+        Err(PageError::read(parts.status, format, error, id))
     }
 }
 

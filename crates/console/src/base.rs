@@ -9,7 +9,7 @@ use axum::http::{HeaderName, HeaderValue, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
-use crate::desk::Desk;
+use crate::shared::ConsoleState;
 
 const HX_REDIRECT: HeaderName = HeaderName::from_static("hx-redirect");
 /// More than any page.
@@ -57,12 +57,12 @@ impl Base {
 }
 
 /// Puts an answer below the path.
-pub(crate) async fn rebase(State(desk): State<Desk>, request: Request, next: Next) -> Response {
+pub(crate) async fn rebase(State(shared): State<ConsoleState>, request: Request, next: Next) -> Response {
     let response = next.run(request).await;
-    if desk.base.is_root() {
+    if shared.base.is_root() {
         return response;
     }
-    let base = &desk.base;
+    let base = &shared.base;
     let (mut parts, body) = response.into_parts();
     for name in [LOCATION, HX_REDIRECT] {
         if let Some(place) = parts.headers.get(&name).and_then(|value| base.place(value)) {

@@ -7,7 +7,7 @@ use axum::response::Response;
 use crate::csrf::CsrfToken;
 use crate::fields::Fields;
 use crate::shell::{Section, Shell};
-use crate::visitor::Visitor;
+use crate::signed_in::SignedIn;
 
 #[derive(Template)]
 #[template(path = "confirm.html")]
@@ -21,20 +21,20 @@ struct Confirm<'a> {
     sent: &'a Fields,
 }
 
-/// Whether the visitor has confirmed it.
+/// Whether the user has confirmed it.
 pub fn is_confirmed(fields: &Fields) -> bool {
     fields.text("confirmed") == "yes"
 }
 
 /// The page that asks; its button sends the same once more.
 pub fn page(
-    visitor: &Visitor,
+    signed_in: &SignedIn,
     section: &Section,
     question: &str,
     yes: &str,
     back: &str,
     sent: &Fields,
 ) -> Response {
-    let content = Confirm { csrf: &visitor.csrf, here: &visitor.here, question, yes, back, sent };
-    Shell::new(visitor, section, "Are you sure?").page_with(StatusCode::OK, &content)
+    let content = Confirm { csrf: &signed_in.csrf, here: &signed_in.here, question, yes, back, sent };
+    Shell::new(signed_in, section, "Are you sure?").page_with(StatusCode::OK, &content)
 }

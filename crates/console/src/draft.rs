@@ -8,37 +8,38 @@ use engine::store::StoreError;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::trouble::Trouble;
-use crate::visitor::Visitor;
+use crate::page_error::PageError;
+use crate::signed_in::SignedIn;
 
 /// More than any form that is read.
 const BYTES_MAX: usize = 256 * 1024;
 
-impl Visitor {
+impl SignedIn {
     /// Keeps a draft under this id. A session has ten at most; the one that was saved first makes room.
-    pub async fn save_draft(&self, id: &str, draft: &impl Serialize) -> Result<(), Trouble> {
-        let broken = |what: String| Trouble::new(StatusCode::INTERNAL_SERVER_ERROR, "Draft not saved", what);
+    pub async fn save_draft(&self, id: &str, draft: &impl Serialize) -> Result<(), PageError> {
+        let broken =
+            |what: String| PageError::new(StatusCode::INTERNAL_SERVER_ERROR, "Draft not saved", what);
         let text = serde_json::to_string(draft).map_err(|error| broken(error.to_string()))?;
         if text.len() > BYTES_MAX {
             let detail = format!("What was typed is longer than {BYTES_MAX} bytes.");
-            return Err(Trouble::new(StatusCode::PAYLOAD_TOO_LARGE, "Draft not saved", detail));
+            return Err(PageError::new(StatusCode::PAYLOAD_TOO_LARGE, "Draft not saved", detail));
         }
-        let now = self.desk.inside.engine().now();
+        let now = self.shared.inside.engine().now();
         let draft = DraftRow {
             session: self.digest.clone(),
             id: id.to_owned(),
             value: self.draft_sealer().seal(&SecretString::from(text)).as_str().to_owned(),
             saved_at: now,
-            expires_at: now.plus(self.desk.settings.session),
+            expires_at: now.plus(self.shared.settings.session),
         };
-        self.desk.people.save_draft(&draft).await.map_err(|error| unavailable(&error))
+        self.shared.people.save_draft(&draft).await.map_err(|error| unavailable(&error))
     }
 
     /// The draft with this id, if it was begun in this session and can still be read.
-    pub async fn draft<T: DeserializeOwned>(&self, id: &str) -> Result<Option<T>, Trouble> {
+    pub async fn draft<T: DeserializeOwned>(&self, id: &str) -> Result<Option<T>, PageError> {
         let found =
-            self.desk.people.find_draft(&self.digest, id).await.map_err(|error| unavailable(&error))?;
-        let now = self.desk.inside.engine().now();
+            self.shared.people.find_draft(&self.digest, id).await.map_err(|error| unavailable(&error))?;
+        let now = self.shared.inside.engine().now();
         let read = |row: DraftRow| {
             let opened = self.draft_sealer().open(&Sealed::parse(&row.value).ok()?).ok()?;
             serde_json::from_str(opened.expose_secret()).ok()
@@ -47,10 +48,10 @@ impl Visitor {
     }
 
     fn draft_sealer(&self) -> Sealer {
-        self.desk.inside.engine().sealer("console", &format!("draft:{}", self.digest))
+        self.shared.inside.engine().sealer("console", &format!("draft:{}", self.digest))
     }
 }
 
-fn unavailable(error: &StoreError) -> Trouble {
-    Trouble::new(StatusCode::SERVICE_UNAVAILABLE, "Please wait", error.to_string())
+fn unavailable(error: &StoreError) -> PageError {
+    PageError::new(StatusCode::SERVICE_UNAVAILABLE, "Please wait", error.to_string())
 }

@@ -6,8 +6,8 @@ use axum::response::Response;
 
 use crate::cookie;
 use crate::csrf::{self, CSRF_FIELD};
-use crate::desk::Desk;
-use crate::trouble::Trouble;
+use crate::page_error::PageError;
+use crate::shared::ConsoleState;
 
 const FIELDS_MAX: usize = 500;
 
@@ -49,23 +49,23 @@ impl From<Vec<(String, String)>> for Fields {
     }
 }
 
-impl FromRequest<Desk> for Fields {
+impl FromRequest<ConsoleState> for Fields {
     type Rejection = Response;
 
-    async fn from_request(request: Request, desk: &Desk) -> Result<Fields, Response> {
+    async fn from_request(request: Request, shared: &ConsoleState) -> Result<Fields, Response> {
         let headers = request.headers();
         let is_from_here = csrf::is_from_here(headers);
         // Somebody who is signed in may still have an older form to sign in.
         let secrets =
             [cookie::SESSION, cookie::VISIT].map(|name| cookie::read(headers, name).map(str::to_owned));
         let refuse = |why: &str, fix: &str| {
-            Trouble::new(StatusCode::FORBIDDEN, "This form was not accepted", why).hint(fix).bare(desk)
+            PageError::new(StatusCode::FORBIDDEN, "This form was not accepted", why).hint(fix).bare(shared)
         };
         let Form(pairs) =
-            Form::<Vec<(String, String)>>::from_request(request, desk).await.map_err(|error| {
+            Form::<Vec<(String, String)>>::from_request(request, shared).await.map_err(|error| {
                 let is_slow = server::is_slow_body(&error);
                 let status = if is_slow { StatusCode::REQUEST_TIMEOUT } else { error.status() };
-                Trouble::new(status, "This form cannot be read", error.body_text()).bare(desk)
+                PageError::new(status, "This form cannot be read", error.body_text()).bare(shared)
             })?;
         if pairs.len() > FIELDS_MAX {
             return Err(refuse("It has too many fields.", "Send fewer at a time."));

@@ -10,22 +10,22 @@ use axum::extract::State;
 use axum::response::Response;
 use axum::routing::{get, post};
 
-use crate::api::Api;
-use crate::desk::Desk;
+use crate::api::ApiClient;
 use crate::flash::see_other;
-use crate::live::{About, OpenPage, Picture, stream};
+use crate::live::{LiveTopic, OpenPage, Picture, stream};
+use crate::page_error::PageError;
 use crate::parts::Icon;
+use crate::shared::ConsoleState;
 use crate::shell::Section;
 use crate::shell::Shell;
-use crate::trouble::Trouble;
-use crate::visitor::Visitor;
-use now::Now;
-use try_it::Offers;
+use crate::signed_in::SignedIn;
+use now::HomePart;
+use try_it::QuickStarts;
 
 pub(crate) static SECTION: Section =
-    Section { title: "Home", path: "/console", icon: Icon::Home, position: 0, is_for: Visitor::may_look };
+    Section { title: "Home", path: "/console", icon: Icon::Home, position: 0, is_for: SignedIn::may_look };
 
-pub(crate) fn routes() -> Router<Desk> {
+pub(crate) fn routes() -> Router<ConsoleState> {
     Router::new()
         .route("/console", get(show))
         .route("/console/live", get(live))
@@ -36,39 +36,39 @@ pub(crate) fn routes() -> Router<Desk> {
 #[derive(Template)]
 #[template(path = "home.html")]
 struct Home {
-    now: Now,
-    offers: Offers,
+    now: HomePart,
+    offers: QuickStarts,
     actions: Vec<&'static Section>,
 }
 
-async fn show(State(desk): State<Desk>, visitor: Visitor) -> Response {
-    if !visitor.may_look() {
-        return see_other(desk.start_page());
+async fn show(State(shared): State<ConsoleState>, signed_in: SignedIn) -> Response {
+    if !signed_in.may_look() {
+        return see_other(shared.start_page());
     }
-    match Now::look(&visitor.desk, &visitor.api).await {
+    match HomePart::look(&signed_in.shared, &signed_in.api).await {
         Ok(now) => {
-            let offers = Offers::new(&visitor);
-            let actions = desk.pages.actions.iter().copied();
-            let actions = actions.filter(|section| (section.is_for)(&visitor)).collect();
+            let offers = QuickStarts::new(&signed_in);
+            let actions = shared.pages.actions.iter().copied();
+            let actions = actions.filter(|section| (section.is_for)(&signed_in)).collect();
             let content = Home { now, offers, actions };
-            Shell::new(&visitor, &crate::home::SECTION, "Home").page(&content)
+            Shell::new(&signed_in, &crate::home::SECTION, "Home").page(&content)
         }
-        Err(trouble) => trouble.page(&visitor),
+        Err(page_error) => page_error.page(&signed_in),
     }
 }
 
-async fn live(State(desk): State<Desk>, visitor: Visitor) -> Response {
-    let page = Open { desk: Desk::clone(&desk), api: visitor.api.clone() };
-    stream(&visitor, About::Everything, page)
+async fn live(State(shared): State<ConsoleState>, signed_in: SignedIn) -> Response {
+    let page = HomeLive { shared: ConsoleState::clone(&shared), api: signed_in.api.clone() };
+    stream(&signed_in, LiveTopic::Everything, page)
 }
 
-struct Open {
-    desk: Desk,
-    api: Api,
+struct HomeLive {
+    shared: ConsoleState,
+    api: ApiClient,
 }
 
-impl OpenPage for Open {
-    async fn draw(&mut self) -> Result<Picture, Trouble> {
-        Ok(Picture::of(&Now::look(&self.desk, &self.api).await?))
+impl OpenPage for HomeLive {
+    async fn draw(&mut self) -> Result<Picture, PageError> {
+        Ok(Picture::of(&HomePart::look(&self.shared, &self.api).await?))
     }
 }

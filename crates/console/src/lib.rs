@@ -1,13 +1,13 @@
 //! The console: what the engine does, in a browser.
 //!
-//! It is a client of the APIs like any other, in the same process: every page calls them on behalf of its visitor, so
+//! It is a client of the APIs like any other, in the same process: every page calls them on behalf of its user, so
 //! the roles of the API decide what is shown and allowed, and its audit log says who did what. Nothing here reads the
 //! database or calls an external system, except for users and their sessions.
 //!
 //! # Pages of a product
 //!
-//! A product adds its pages to [`Pages`]. A handler takes a [`Visitor`], which sends a browser without a session to the
-//! sign-in page. It calls an API with `visitor.api`, and prints a template into the [`Shell`]; an error is a
+//! A product adds its pages to [`Pages`]. A handler takes a [`SignedIn`], which sends a browser without a session to the
+//! sign-in page. It calls an API with `signed_in.api`, and prints a template into the [`Shell`]; an error is a
 //! [`Trouble`] and has a page of its
 //! own. The template is the product's and holds the content alone. It prints what all pages share as values: the types
 //! of [`parts`], and a [`CsrfToken`] in each form, which [`Fields`] checks. Lists that filter, turn pages and follow
@@ -19,7 +19,7 @@
 //!     path: "/console/lamps",
 //!     icon: Icon::Gear,
 //!     position: 70,
-//!     is_for: Visitor::may_look,
+//!     is_for: SignedIn::may_look,
 //! };
 //!
 //! pub fn pages(pages: &mut Pages) {
@@ -35,21 +35,21 @@
 //!     csrf: CsrfToken,
 //! }
 //!
-//! async fn list(visitor: Visitor) -> Response {
-//!     match visitor.api.get::<Vec<Lamp>>("/lamps").await {
+//! async fn list(signed_in: SignedIn) -> Response {
+//!     match signed_in.api.get::<Vec<Lamp>>("/lamps").await {
 //!         Ok(lamps) => {
-//!             let content = Lamps { lamps, csrf: visitor.csrf.clone() };
-//!             Shell::new(&visitor, &LAMPS, "Lamps").page(&content)
+//!             let content = Lamps { lamps, csrf: signed_in.csrf.clone() };
+//!             Shell::new(&signed_in, &LAMPS, "Lamps").page(&content)
 //!         }
-//!         Err(trouble) => trouble.page(&visitor),
+//!         Err(page_error) => page_error.page(&signed_in),
 //!     }
 //! }
 //!
-//! async fn switch(visitor: Visitor, fields: Fields) -> Response {
+//! async fn switch(signed_in: SignedIn, fields: Fields) -> Response {
 //!     let lamp = fields.text("lamp");
-//!     match visitor.api.post(&format!("/lamps/{}/switch", path::part(lamp)), &()).await {
+//!     match signed_in.api.post(&format!("/lamps/{}/switch", path::part(lamp)), &()).await {
 //!         Ok(_) => Flash::good(format!("{lamp} is on.")).at(LAMPS.path),
-//!         Err(trouble) => trouble.back(&visitor, LAMPS.path),
+//!         Err(page_error) => page_error.back(&signed_in, LAMPS.path),
 //!     }
 //! }
 //! ```
@@ -61,7 +61,6 @@ mod base;
 pub mod confirm;
 mod cookie;
 mod csrf;
-mod desk;
 mod draft;
 mod fields;
 mod flash;
@@ -71,26 +70,27 @@ pub mod list;
 pub mod live;
 mod me;
 mod operations;
+mod page_error;
 mod pages;
 pub mod parts;
 pub mod path;
 mod router;
+mod shared;
 mod shell;
 mod sign_in;
+mod signed_in;
 mod theme;
-mod trouble;
-mod visitor;
 mod workflows;
 #[cfg(test)]
 mod world;
 
-pub use api::{Answer, Api};
+pub use api::{ApiClient, ApiResponse};
 pub use csrf::CsrfToken;
-pub use desk::{Console, ConsoleSettings, Desk};
 pub use fields::Fields;
 pub use flash::{Flash, see_other};
-pub use pages::{Finder, Offer, Pages, ProductApi};
+pub use page_error::{FormError, PageError};
+pub use pages::{Finder, Pages, ProductApi, QuickStart};
 pub use router::router;
+pub use shared::{Console, ConsoleSettings, ConsoleState};
 pub use shell::{Section, Shell, html};
-pub use trouble::{Flaw, Trouble};
-pub use visitor::Visitor;
+pub use signed_in::SignedIn;

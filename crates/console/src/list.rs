@@ -6,18 +6,18 @@ use axum::extract::Query;
 use axum::response::Response;
 use serde::de::DeserializeOwned;
 
-use crate::live::{About, OpenPage, Picture, part, stream};
-use crate::parts::{NEWEST_FIRST, Pager, Words};
+use crate::live::{LiveTopic, OpenPage, Picture, part, stream};
+use crate::page_error::PageError;
+use crate::parts::{NEWEST_FIRST, Pager, PagerTexts};
 use crate::path;
-use crate::trouble::Trouble;
-use crate::visitor::Visitor;
+use crate::signed_in::SignedIn;
 
 /// What somebody wants to see of a list, as it is in the address, and how that is found.
 pub trait Filtered: DeserializeOwned + Send + Sync + 'static {
     /// Where the list is.
     const AT: &'static str;
     /// What the links to the first and to the next page say.
-    const PAGES: Words = NEWEST_FIRST;
+    const PAGES: PagerTexts = NEWEST_FIRST;
     /// The part of the page that changes.
     type Rows: Template;
 
@@ -34,7 +34,7 @@ pub trait Filtered: DeserializeOwned + Send + Sync + 'static {
     }
 
     /// Finds the rows of this page.
-    fn rows(&self, visitor: &Visitor) -> impl Future<Output = Result<Self::Rows, Trouble>> + Send;
+    fn rows(&self, signed_in: &SignedIn) -> impl Future<Output = Result<Self::Rows, PageError>> + Send;
 
     /// Nothing is chosen: the list shows all there is.
     fn is_none(&self) -> bool {
@@ -86,38 +86,38 @@ mod trail {
 }
 
 /// `GET …/live`: keeps the rows true, where somebody is told when they change.
-pub async fn live<F: Filtered>(visitor: Visitor, Query(filters): Query<F>) -> Response {
-    let page = OpenList { visitor: visitor.clone(), filters };
-    stream(&visitor, About::Everything, page)
+pub async fn live<F: Filtered>(signed_in: SignedIn, Query(filters): Query<F>) -> Response {
+    let page = OpenList { signed_in: signed_in.clone(), filters };
+    stream(&signed_in, LiveTopic::Everything, page)
 }
 
 /// `GET …/now`: the rows alone, for a page that asks once in a while.
-pub async fn now<F: Filtered>(visitor: Visitor, Query(filters): Query<F>) -> Response {
-    part(filters.rows(&visitor).await)
+pub async fn now<F: Filtered>(signed_in: SignedIn, Query(filters): Query<F>) -> Response {
+    part(filters.rows(&signed_in).await)
 }
 
 struct OpenList<F> {
-    visitor: Visitor,
+    signed_in: SignedIn,
     filters: F,
 }
 
 impl<F: Filtered> OpenPage for OpenList<F> {
-    async fn draw(&mut self) -> Result<Picture, Trouble> {
-        Ok(Picture::of(&self.filters.rows(&self.visitor).await?))
+    async fn draw(&mut self) -> Result<Picture, PageError> {
+        Ok(Picture::of(&self.filters.rows(&self.signed_in).await?))
     }
 }
 
 /// Where a page begins in a list that is counted, and where the next one does.
-pub struct Place {
+pub struct ListPosition {
     /// How many rows come before.
     pub offset: u64,
     shown: u64,
 }
 
-impl Place {
+impl ListPosition {
     /// A cursor that is no number is the beginning.
-    pub fn new(cursor: &str, shown: u64) -> Place {
-        Place { offset: cursor.parse().unwrap_or(0), shown }
+    pub fn new(cursor: &str, shown: u64) -> ListPosition {
+        ListPosition { offset: cursor.parse().unwrap_or(0), shown }
     }
 
     /// Where the next page begins, if there is one.
@@ -155,7 +155,7 @@ mod tests {
             ("cursor", &self.cursor)
         }
 
-        async fn rows(&self, _: &Visitor) -> Result<Nothing, Trouble> {
+        async fn rows(&self, _: &SignedIn) -> Result<Nothing, PageError> {
             Ok(Nothing)
         }
     }
@@ -195,8 +195,11 @@ mod tests {
 
     #[test]
     fn a_counted_list_ends_with_its_last_row() {
-        assert_eq!(Place::new("50", 50).next(101), Some("100".to_owned()));
-        assert_eq!(Place::new("50", 50).next(100), None);
-        assert_eq!((Place::new("x", 50).offset, Place::new("18446744073709551615", 50).next(100)), (0, None));
+        assert_eq!(ListPosition::new("50", 50).next(101), Some("100".to_owned()));
+        assert_eq!(ListPosition::new("50", 50).next(100), None);
+        assert_eq!(
+            (ListPosition::new("x", 50).offset, ListPosition::new("18446744073709551615", 50).next(100)),
+            (0, None)
+        );
     }
 }

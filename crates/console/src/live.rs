@@ -11,14 +11,14 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use engine::{OperationId, Timestamp};
 use futures_util::stream::{once, unfold};
-use server::Watch;
+use server::WatcherSlot;
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 
-use crate::desk::Desk;
+use crate::page_error::PageError;
+use crate::shared::ConsoleState;
 use crate::shell::html;
-use crate::trouble::Trouble;
-use crate::visitor::{Visitor, look_up};
+use crate::signed_in::{SignedIn, look_up};
 
 const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -50,37 +50,37 @@ impl Picture {
 /// A page that somebody has open, and what it keeps from one picture to the next.
 pub trait OpenPage: Send + 'static {
     /// Draws the part of the page that changes.
-    fn draw(&mut self) -> impl Future<Output = Result<Picture, Trouble>> + Send;
+    fn draw(&mut self) -> impl Future<Output = Result<Picture, PageError>> + Send;
 }
 
 /// The changing part alone, for pages that ask for it once in a while.
-pub fn part(drawn: Result<impl Template, Trouble>) -> Response {
+pub fn part(drawn: Result<impl Template, PageError>) -> Response {
     match drawn {
         Ok(part) => html(StatusCode::OK, &part),
-        Err(trouble) => trouble.part(),
+        Err(page_error) => page_error.part(),
     }
 }
 
 /// What wakes a stream.
 #[derive(Debug, Clone, Copy)]
-pub enum About {
+pub enum LiveTopic {
     /// Events of one operation.
     Operation(OperationId),
     /// Events of all operations.
     Everything,
 }
 
-enum Bell {
-    One(Watch),
+enum WakeUp {
+    One(WatcherSlot),
     All(broadcast::Receiver<(OperationId, u32)>),
 }
 
-impl Bell {
+impl WakeUp {
     async fn rings(&mut self) {
         match self {
-            Bell::One(watch) => watch.rings().await,
-            Bell::All(news) => {
-                if let Err(RecvError::Closed) = news.recv().await {
+            WakeUp::One(watch) => watch.rings().await,
+            WakeUp::All(updates) => {
+                if let Err(RecvError::Closed) = updates.recv().await {
                     std::future::pending::<()>().await;
                 }
             }
@@ -89,23 +89,23 @@ impl Bell {
 
     fn calm(&self) -> Duration {
         match self {
-            Bell::One(_) => CALM,
-            Bell::All(_) => CALM_ALL,
+            WakeUp::One(_) => CALM,
+            WakeUp::All(_) => CALM_ALL,
         }
     }
 
     /// Whatever rang until now is in the picture that is drawn next.
-    fn hush(&mut self) {
-        if let Bell::All(news) = self {
-            *news = news.resubscribe();
+    fn mute(&mut self) {
+        if let WakeUp::All(updates) = self {
+            *updates = updates.resubscribe();
         }
     }
 }
 
 struct Stream<Page> {
-    desk: Desk,
+    shared: ConsoleState,
     digest: String,
-    bell: Bell,
+    wake_up: WakeUp,
     page: Page,
     sent: Option<String>,
     closes_at: Timestamp,
@@ -114,17 +114,17 @@ struct Stream<Page> {
 }
 
 /// Answers with a stream of pictures, each only when it differs from the one before.
-pub fn stream(visitor: &Visitor, about: About, page: impl OpenPage) -> Response {
-    let bell = match about {
-        About::Operation(id) => visitor.desk.inside.watch(id).map(Bell::One),
-        About::Everything => Some(Bell::All(visitor.desk.inside.engine().feed().watch())),
+pub fn stream(signed_in: &SignedIn, about: LiveTopic, page: impl OpenPage) -> Response {
+    let wake_up = match about {
+        LiveTopic::Operation(id) => signed_in.shared.inside.watch(id).map(WakeUp::One),
+        LiveTopic::Everything => Some(WakeUp::All(signed_in.shared.inside.engine().event_feed().watch())),
     };
-    let Some(bell) = bell else { return StatusCode::SERVICE_UNAVAILABLE.into_response() };
-    let now = visitor.desk.inside.engine().now();
+    let Some(wake_up) = wake_up else { return StatusCode::SERVICE_UNAVAILABLE.into_response() };
+    let now = signed_in.shared.inside.engine().now();
     let stream = Stream {
-        desk: Desk::clone(&visitor.desk),
-        digest: visitor.digest.clone(),
-        bell,
+        shared: ConsoleState::clone(&signed_in.shared),
+        digest: signed_in.digest.clone(),
+        wake_up,
         page,
         sent: None,
         closes_at: now.plus(LIFE),
@@ -167,7 +167,7 @@ impl<Page: OpenPage> Stream<Page> {
                 continue;
             };
             if !picture.html.is_empty() && self.sent.as_ref() != Some(&picture.html) {
-                let event = Event::default().data(self.desk.base.page(picture.html.clone()));
+                let event = Event::default().data(self.shared.base.page(picture.html.clone()));
                 self.sent = Some(picture.html);
                 return Some(event);
             }
@@ -181,28 +181,28 @@ impl<Page: OpenPage> Stream<Page> {
 
     /// Waits for news; `false` when there will be none.
     async fn rest(&mut self) -> bool {
-        if self.desk.inside.engine().now() >= self.closes_at {
+        if self.shared.inside.engine().now() >= self.closes_at {
             return false;
         }
-        let closing = self.desk.inside.closing().clone();
+        let closing = self.shared.inside.closing().clone();
         tokio::select! {
             biased;
             () = closing.cancelled() => return false,
-            () = self.bell.rings() => {}
+            () = self.wake_up.rings() => {}
             () = tokio::time::sleep(LOOK) => return true,
         }
-        tokio::time::sleep(self.bell.calm()).await;
-        self.bell.hush();
+        tokio::time::sleep(self.wake_up.calm()).await;
+        self.wake_up.mute();
         true
     }
 
     async fn may_go_on(&mut self) -> bool {
-        let now = self.desk.inside.engine().now();
+        let now = self.shared.inside.engine().now();
         if now.since(self.checked_at) < CHECKED {
             return true;
         }
         self.checked_at = now;
         // A database that does not answer signs nobody out.
-        !matches!(look_up(&self.desk, &self.digest).await, Ok(None))
+        !matches!(look_up(&self.shared, &self.digest).await, Ok(None))
     }
 }

@@ -19,21 +19,21 @@ use api::types::Verb;
 use axum::Router;
 use axum::routing::{get, post};
 
-use crate::desk::Desk;
 use crate::list::live;
 use crate::parts::Icon;
+use crate::shared::ConsoleState;
 use crate::shell::Section;
-use crate::visitor::Visitor;
+use crate::signed_in::SignedIn;
 
 pub(crate) static SECTION: Section = Section {
     title: "Operations",
     path: "/console/operations",
     icon: Icon::Activity,
     position: 910,
-    is_for: Visitor::may_look,
+    is_for: SignedIn::may_look,
 };
 
-pub(crate) fn routes() -> Router<Desk> {
+pub(crate) fn routes() -> Router<ConsoleState> {
     Router::new()
         .route("/console/operations", get(list::list))
         .route("/console/operations/live", get(live::<filters::Filters>))

@@ -7,11 +7,11 @@ use axum::http::{HeaderName, HeaderValue};
 use axum::routing::MethodRouter;
 use futures_util::future::BoxFuture;
 
-use crate::desk::Desk;
+use crate::page_error::PageError;
 use crate::parts::Resource;
+use crate::shared::ConsoleState;
 use crate::shell::Section;
-use crate::trouble::Trouble;
-use crate::visitor::Visitor;
+use crate::signed_in::SignedIn;
 
 /// Finds the page of something by its name.
 pub type Finder = fn(&str) -> Option<String>;
@@ -19,12 +19,12 @@ pub type Finder = fn(&str) -> Option<String>;
 /// The pages of all products. Each product adds its own.
 #[derive(Clone, Default)]
 pub struct Pages {
-    pub(crate) routes: Router<Desk>,
+    pub(crate) routes: Router<ConsoleState>,
     pub(crate) sections: Vec<&'static Section>,
     pub(crate) actions: Vec<&'static Section>,
-    pub(crate) offers: Vec<Offer>,
+    pub(crate) offers: Vec<QuickStart>,
     pub(crate) apis: Vec<ProductApi>,
-    /// Where a visitor begins who may not see the home page.
+    /// Where a user begins who may not see the home page.
     pub(crate) start: Option<&'static str>,
     resources: Vec<(&'static str, Finder)>,
     audited: Vec<(&'static str, Finder)>,
@@ -33,7 +33,7 @@ pub struct Pages {
 
 /// Something that can be started in a sandbox with one click, to see how it looks.
 #[derive(Clone, Copy)]
-pub struct Offer {
+pub struct QuickStart {
     /// Where the product is in the menu; the offer has its icon and its place.
     pub section: &'static Section,
     /// The last part of its address.
@@ -41,9 +41,9 @@ pub struct Offer {
     pub title: &'static str,
     pub about: &'static str,
     pub button: &'static str,
-    pub is_for: fn(&Visitor) -> bool,
+    pub is_for: fn(&SignedIn) -> bool,
     /// Starts it under this name, which is new; answers the page that shows it.
-    pub start: for<'a> fn(&'a Visitor, String) -> BoxFuture<'a, Result<String, Trouble>>,
+    pub start: for<'a> fn(&'a SignedIn, String) -> BoxFuture<'a, Result<String, PageError>>,
 }
 
 /// An API of a product that its pages call.
@@ -60,12 +60,12 @@ pub struct ProductApi {
 
 impl Pages {
     /// Adds pages. A page that needs something of its product takes it as an axum `Extension`.
-    pub fn routes(&mut self, routes: Router<Desk>) {
+    pub fn routes(&mut self, routes: Router<ConsoleState>) {
         self.routes = std::mem::take(&mut self.routes).merge(routes);
     }
 
     /// Adds a page with a line in the menu.
-    pub fn page(&mut self, section: &'static Section, handler: MethodRouter<Desk>) {
+    pub fn page(&mut self, section: &'static Section, handler: MethodRouter<ConsoleState>) {
         self.section(section);
         self.routes(Router::new().route(section.path, handler));
     }
@@ -81,7 +81,7 @@ impl Pages {
     }
 
     /// Adds something to try in a sandbox.
-    pub fn offer(&mut self, offer: Offer) {
+    pub fn offer(&mut self, offer: QuickStart) {
         self.offers.push(offer);
         self.offers.sort_by_key(|offer| offer.section.position);
     }
@@ -91,7 +91,7 @@ impl Pages {
         self.apis.push(api);
     }
 
-    /// Where a visitor begins who may not see the home page.
+    /// Where a user begins who may not see the home page.
     pub fn start_page(&mut self, path: &'static str) {
         self.start.get_or_insert(path);
     }

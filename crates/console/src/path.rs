@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_is_led_away_from_here() {
+    fn no_one_is_led_away_from_here() {
         for good in ["/console", "/console/operations?phase=stuck", "/console?x=1"] {
             assert_eq!(back(good), good);
         }

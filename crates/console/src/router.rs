@@ -15,11 +15,11 @@ use tower_http::compression::predicate::{DefaultPredicate, NotForContentType, Pr
 
 use crate::assets::asset;
 use crate::base::rebase;
-use crate::desk::{Console, Desk, Hub};
 use crate::flash::see_other;
+use crate::page_error::PageError;
+use crate::shared::{Console, ConsoleShared, ConsoleState};
 use crate::shell::Section;
-use crate::trouble::Trouble;
-use crate::visitor::Visitor;
+use crate::signed_in::SignedIn;
 use crate::{admin, home, me, operations, path, sign_in, theme, workflows};
 
 /// The largest form that is read: an image with its packages, users and a key fits many times.
@@ -34,22 +34,22 @@ const OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-p
 pub(crate) static MENU: [&Section; 4] =
     [&home::SECTION, &operations::SECTION, &workflows::SECTION, &admin::SECTION];
 
-/// All pages, ready to be served beside the doors.
+/// All pages, ready to be served beside the APIs.
 pub fn router(mut console: Console) -> Router {
     let products = std::mem::take(&mut console.pages.routes);
-    let desk = Hub::new(console);
+    let shared = ConsoleShared::new(console);
     let small = DefaultPredicate::new().and(NotForContentType::SSE);
     Router::new()
         .merge(pages())
         .merge(products)
         .layer(DefaultBodyLimit::max(FORM_BYTES_MAX))
-        .layer(from_fn_with_state(Desk::clone(&desk), rebase))
+        .layer(from_fn_with_state(ConsoleState::clone(&shared), rebase))
         .layer(CompressionLayer::new().gzip(true).compress_when(small))
-        .layer(from_fn_with_state(Desk::clone(&desk), finish))
-        .with_state(desk)
+        .layer(from_fn_with_state(ConsoleState::clone(&shared), finish))
+        .with_state(shared)
 }
 
-fn pages() -> Router<Desk> {
+fn pages() -> Router<ConsoleState> {
     Router::new()
         .route("/", get(|| async { see_other(path::HOME) }))
         .route("/console/assets/{mark}/{name}", get(asset))
@@ -63,19 +63,22 @@ fn pages() -> Router<Desk> {
         .route("/console/{*rest}", get(nowhere))
 }
 
-async fn nowhere(axum::extract::State(_desk): axum::extract::State<Desk>, visitor: Visitor) -> Response {
-    Trouble::missing("page at this address").page(&visitor)
+async fn nowhere(
+    axum::extract::State(_shared): axum::extract::State<ConsoleState>,
+    signed_in: SignedIn,
+) -> Response {
+    PageError::missing("page at this address").page(&signed_in)
 }
 
 /// The headers of every answer.
 async fn finish(
-    axum::extract::State(desk): axum::extract::State<Desk>,
+    axum::extract::State(shared): axum::extract::State<ConsoleState>,
     request: Request,
     next: Next,
 ) -> Response {
-    let began = desk.inside.engine().now();
+    let began = shared.inside.engine().now();
     let mut response = next.run(request).await.into_response();
-    let took = desk.inside.engine().now().since(began);
+    let took = shared.inside.engine().now().since(began);
     let headers = response.headers_mut();
     let is_stream = headers.get(CONTENT_TYPE).is_some_and(|kind| kind == "text/event-stream");
     if !is_stream

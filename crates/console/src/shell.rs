@@ -10,7 +10,7 @@ use crate::cookie;
 use crate::csrf::CsrfToken;
 use crate::flash::Flash;
 use crate::parts::Icon;
-use crate::visitor::Visitor;
+use crate::signed_in::SignedIn;
 
 /// A part of the console with a line in the menu.
 #[derive(Debug, Clone, Copy)]
@@ -21,13 +21,13 @@ pub struct Section {
     /// Where its line is: products have 10 to 90, between home at 0 and the rest of the platform above 900.
     pub position: u16,
     /// A page that would be refused is not in the menu.
-    pub is_for: fn(&Visitor) -> bool,
+    pub is_for: fn(&SignedIn) -> bool,
 }
 
 impl Section {
     /// For those who may see operations.
     pub const fn new(title: &'static str, path: &'static str, icon: Icon, position: u16) -> Section {
-        Section { title, path, icon, position, is_for: Visitor::may_look }
+        Section { title, path, icon, position, is_for: SignedIn::may_look }
     }
 
     /// For pages outside the menu.
@@ -36,7 +36,7 @@ impl Section {
 }
 
 /// A line of the menu.
-pub(crate) struct Entry {
+pub(crate) struct MenuEntry {
     pub(crate) title: &'static str,
     pub(crate) path: &'static str,
     pub(crate) icon: Icon,
@@ -53,7 +53,7 @@ pub struct Shell {
     pub(crate) role: &'static str,
     pub(crate) here: String,
     pub(crate) flash: Option<Flash>,
-    pub(crate) menu: Vec<Entry>,
+    pub(crate) menu: Vec<MenuEntry>,
     pub(crate) is_sandbox: bool,
     pub(crate) program: &'static str,
     pub(crate) has_search: bool,
@@ -61,19 +61,19 @@ pub struct Shell {
 
 impl Shell {
     /// For a page of this section; the title is that of the window.
-    pub fn new(visitor: &Visitor, section: &Section, title: &str) -> Shell {
+    pub fn new(signed_in: &SignedIn, section: &Section, title: &str) -> Shell {
         Shell {
             title: title.to_owned(),
-            theme: visitor.theme,
-            csrf: visitor.csrf.clone(),
-            name: visitor.name().to_owned(),
-            role: visitor.role(),
-            here: visitor.here.clone(),
-            flash: visitor.flash.clone(),
-            menu: menu(visitor, section),
-            is_sandbox: visitor.desk.settings.is_sandbox,
-            program: visitor.desk.settings.program,
-            has_search: visitor.may_look(),
+            theme: signed_in.theme,
+            csrf: signed_in.csrf.clone(),
+            name: signed_in.name().to_owned(),
+            role: signed_in.role(),
+            here: signed_in.here.clone(),
+            flash: signed_in.flash.clone(),
+            menu: menu(signed_in, section),
+            is_sandbox: signed_in.shared.settings.is_sandbox,
+            program: signed_in.shared.settings.program,
+            has_search: signed_in.may_look(),
         }
     }
 
@@ -110,14 +110,14 @@ struct Page {
     content: String,
 }
 
-fn menu(visitor: &Visitor, here: &Section) -> Vec<Entry> {
-    let entry = |section: &&Section| Entry {
+fn menu(signed_in: &SignedIn, here: &Section) -> Vec<MenuEntry> {
+    let entry = |section: &&Section| MenuEntry {
         title: section.title,
         path: section.path,
         icon: section.icon,
         is_here: section.path == here.path,
     };
-    visitor.desk.menu.iter().filter(|section| (section.is_for)(visitor)).map(entry).collect()
+    signed_in.shared.menu.iter().filter(|section| (section.is_for)(signed_in)).map(entry).collect()
 }
 
 /// A part of a page, or a page without the shell.

@@ -8,20 +8,20 @@ mod start;
 use axum::Router;
 use axum::routing::{get, post};
 
-use crate::desk::Desk;
 use crate::parts::Icon;
+use crate::shared::ConsoleState;
 use crate::shell::Section;
-use crate::visitor::Visitor;
+use crate::signed_in::SignedIn;
 
 pub(crate) static SECTION: Section = Section {
     title: "Workflows",
     path: "/console/workflows",
     icon: Icon::Steps,
     position: 920,
-    is_for: Visitor::may_look,
+    is_for: SignedIn::may_look,
 };
 
-pub(crate) fn routes() -> Router<Desk> {
+pub(crate) fn routes() -> Router<ConsoleState> {
     Router::new()
         .route("/console/workflows", get(list::list))
         .route("/console/workflows/{name}", get(show::show))

@@ -7,18 +7,18 @@ use engine::secret::{KeyRing, Sealer, SharedRing};
 use engine::store::MemoryStore;
 use engine::{Command, Engine, OnFailure, Plan, Proof, Role, WallClock};
 use serde_json::Value;
-use server::{Meter, Principal, Server, ServerSettings, Subject, Upkeep};
+use server::{Diagnostics, Meter, Principal, PrincipalSubject, Server, ServerSettings};
 
-use crate::api::Api;
-use crate::desk::{Console, ConsoleSettings, Desk, Hub};
+use crate::api::ApiClient;
 use crate::pages::Pages;
+use crate::shared::{Console, ConsoleSettings, ConsoleShared, ConsoleState};
 
-pub(crate) struct World {
-    pub(crate) desk: Desk,
+pub(crate) struct TestConsole {
+    pub(crate) shared: ConsoleState,
 }
 
-impl World {
-    pub(crate) fn new() -> World {
+impl TestConsole {
+    pub(crate) fn new() -> TestConsole {
         let store = Arc::new(MemoryStore::default());
         let ring = SharedRing::new(KeyRing::generate());
         let plan = Plan::new(OnFailure::Leave).step(1, Sleep);
@@ -32,18 +32,22 @@ impl World {
             bearers: None,
             endpoints: Vec::new(),
             workflows: None,
-            upkeep: Upkeep::default(),
+            diagnostics: Diagnostics::default(),
             closing: tokio_util::sync::CancellationToken::new(),
         });
         let settings = ConsoleSettings::default();
         let console = Console { inside, people: store, code_flow: None, settings, pages: Pages::default() };
-        World { desk: Hub::new(console) }
+        TestConsole { shared: ConsoleShared::new(console) }
     }
 
-    pub(crate) fn api(&self) -> Api {
-        let subject = Subject { name: "rita".to_owned(), roles: vec![Role::Reader], ..Subject::default() };
+    pub(crate) fn api(&self) -> ApiClient {
+        let subject = PrincipalSubject {
+            name: "rita".to_owned(),
+            roles: vec![Role::Reader],
+            ..PrincipalSubject::default()
+        };
         let who = Principal::of(Proof::Token { digest: String::new() }, subject);
-        Api::new(Desk::clone(&self.desk), who)
+        ApiClient::new(ConsoleState::clone(&self.shared), who)
     }
 
     /// Begins something that no node works on.
@@ -57,7 +61,7 @@ impl World {
             idempotency_key: None,
             queue: false,
         };
-        self.desk.inside.engine().submit_json(command).await.unwrap();
+        self.shared.inside.engine().submit_json(command).await.unwrap();
     }
 }
 

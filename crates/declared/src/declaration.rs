@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use config::{Node, Spot};
+use config::{Spot, TreeNode};
 use engine::secret::{ExposeSecret, SecretString};
 use engine::{Effect, OnFailure, RetryPolicy};
 use external_step::Reach;
@@ -244,7 +244,7 @@ struct Steps<'a> {
 impl Steps<'_> {
     fn read(&self) -> Result<Vec<StepDeclaration>, Wrong> {
         let node = self.fields.needed("steps")?;
-        let config::Value::List(items) = &node.value else {
+        let config::ConfigValue::List(items) = &node.value else {
             return Err(Wrong::at(node.spot, "steps must be a list"));
         };
         if items.is_empty() || items.len() > STEPS_MAX {
@@ -277,7 +277,7 @@ impl Steps<'_> {
         Ok(steps.into_iter().map(|(step, _)| step).collect())
     }
 
-    fn step(&self, node: &Node, base: Option<&Url>) -> Result<(StepDeclaration, Spot), Wrong> {
+    fn step(&self, node: &TreeNode, base: Option<&Url>) -> Result<(StepDeclaration, Spot), Wrong> {
         let fields = Fields::of(node, "a step", &STEP_FIELDS)?;
         let (name, name_spot) = fields.needed_text("name")?;
         check_step_name(name).map_err(|why| Wrong::at(name_spot, why))?;
@@ -351,7 +351,7 @@ fn check_step_name(name: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn retry(node: &Node) -> Result<RetryPolicy, Wrong> {
+fn retry(node: &TreeNode) -> Result<RetryPolicy, Wrong> {
     let fields = Fields::of(node, "retry", &["within", "first", "at_most"])?;
     let usual = RetryPolicy::default();
     let least = Duration::from_millis(1);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use config::{Entry, Node, Period, Spot, Value, nearest};
+use config::{ConfigValue, Period, Spot, TreeEntry, TreeNode, nearest};
 
 use crate::declaration::Wrong;
 
@@ -10,13 +10,13 @@ use crate::declaration::Wrong;
 pub(crate) struct Fields<'a> {
     /// Where the map stands.
     pub(crate) spot: Spot,
-    entries: &'a [Entry],
+    entries: &'a [TreeEntry],
 }
 
 impl<'a> Fields<'a> {
     /// `what` says whose fields these are.
-    pub(crate) fn of(node: &'a Node, what: &str, known: &[&str]) -> Result<Fields<'a>, Wrong> {
-        let Value::Map(entries) = &node.value else {
+    pub(crate) fn of(node: &'a TreeNode, what: &str, known: &[&str]) -> Result<Fields<'a>, Wrong> {
+        let ConfigValue::Map(entries) = &node.value else {
             return Err(Wrong::at(node.spot, format!("{what} must be a map, not {}", node.value.nature())));
         };
         for (index, entry) in entries.iter().enumerate() {
@@ -36,7 +36,7 @@ impl<'a> Fields<'a> {
         Ok(Fields { spot: node.spot, entries })
     }
 
-    pub(crate) fn node(&self, name: &str) -> Option<&'a Node> {
+    pub(crate) fn node(&self, name: &str) -> Option<&'a TreeNode> {
         self.entries
             .iter()
             .find(|entry| entry.key == name)
@@ -49,7 +49,7 @@ impl<'a> Fields<'a> {
         self.node(name).map_or(self.spot, |node| node.spot)
     }
 
-    pub(crate) fn needed(&self, name: &str) -> Result<&'a Node, Wrong> {
+    pub(crate) fn needed(&self, name: &str) -> Result<&'a TreeNode, Wrong> {
         self.node(name).ok_or_else(|| Wrong::at(self.spot, format!("{name} is missing")))
     }
 
@@ -64,7 +64,7 @@ impl<'a> Fields<'a> {
     pub(crate) fn flag(&self, name: &str) -> Result<bool, Wrong> {
         match self.node(name) {
             None => Ok(false),
-            Some(Node { value: Value::Flag(flag), .. }) => Ok(*flag),
+            Some(TreeNode { value: ConfigValue::Flag(flag), .. }) => Ok(*flag),
             Some(node) => Err(Wrong::at(node.spot, format!("{name} must be true or false"))),
         }
     }
@@ -72,7 +72,7 @@ impl<'a> Fields<'a> {
     pub(crate) fn whole(&self, name: &str, least: u64, most: u64) -> Result<Option<u64>, Wrong> {
         let Some(node) = self.node(name) else { return Ok(None) };
         let number = match &node.value {
-            Value::Number(number) => number.as_u64(),
+            ConfigValue::Number(number) => number.as_u64(),
             _ => None,
         };
         let number = number.filter(|number| (least..=most).contains(number));
@@ -101,16 +101,16 @@ impl<'a> Fields<'a> {
 
     pub(crate) fn texts(&self, name: &str) -> Result<Vec<(&'a str, Spot)>, Wrong> {
         let Some(node) = self.node(name) else { return Ok(Vec::new()) };
-        let Value::List(items) = &node.value else {
+        let ConfigValue::List(items) = &node.value else {
             return Err(Wrong::at(node.spot, format!("{name} must be a list of texts")));
         };
         items.iter().map(|item| text(item, name)).collect()
     }
 }
 
-fn text<'a>(node: &'a Node, name: &str) -> Result<(&'a str, Spot), Wrong> {
+fn text<'a>(node: &'a TreeNode, name: &str) -> Result<(&'a str, Spot), Wrong> {
     match &node.value {
-        Value::Text(text) if !text.is_empty() => Ok((text, node.spot)),
+        ConfigValue::Text(text) if !text.is_empty() => Ok((text, node.spot)),
         other => Err(Wrong::at(
             node.spot,
             format!("{name} must be a text that is not empty, not {}", other.nature()),

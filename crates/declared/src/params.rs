@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use config::{Node, Spot};
+use config::{Spot, TreeNode};
 use engine::secret::{Sealer, SecretString};
 use jsonschema::Validator;
 use serde_json::{Map, Value, json};
@@ -22,9 +22,9 @@ pub struct Params {
 }
 
 impl Params {
-    pub(crate) fn read(node: Option<&Node>, around: Spot) -> Result<Params, Wrong> {
+    pub(crate) fn read(node: Option<&TreeNode>, around: Spot) -> Result<Params, Wrong> {
         let spot = node.map_or(around, |node| node.spot);
-        let schema = node.map_or_else(|| json!({"type": "object"}), Node::to_json);
+        let schema = node.map_or_else(|| json!({"type": "object"}), TreeNode::to_json);
         Params::new(schema).map_err(|why| Wrong::at(spot, why))
     }
 

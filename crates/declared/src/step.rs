@@ -63,7 +63,7 @@ impl HttpStep {
             Action::Run => &self.declared.url,
             Action::Undo => self.declared.undo.as_ref().unwrap_or(&self.declared.url),
         };
-        let key = op.token(&self.declared.name);
+        let key = op.idempotency_key(&self.declared.name);
         let body = self.body(op, action, kept, attempt, &key)?;
         let call = Outgoing {
             url,

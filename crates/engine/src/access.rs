@@ -1,4 +1,4 @@
-//! Who may knock at the doors, and what they did.
+//! API tokens, roles and the audit log.
 
 mod capability;
 
@@ -132,7 +132,7 @@ impl AdminChange {
     }
 }
 
-/// The part of a store that the doors need for themselves.
+/// The part of a store that the APIs need for themselves.
 #[async_trait]
 pub trait AccessStore: Send + Sync + 'static {
     /// Adds a token; `false` when the name is taken.

@@ -116,14 +116,14 @@ impl<W: Workflow> Operation<W> {
 
     /// For tests: from now on this decides which calls are lost.
     pub fn lose_calls(&mut self, lose: LoseCalls) {
-        self.book.lose_calls = Some(lose);
+        self.journal.lose_calls = Some(lose);
     }
 }
 
 impl<W: Workflow> Attempt<'_, W> {
     /// An earlier call whose end is unknown. One that was announced in this pass is still to be made.
     pub fn unknown(&self) -> Result<Option<UnknownCall>, Halt> {
-        let calls = self.op.calls(self.name)?.filter(|_| !self.op.book.announced.contains(self.name));
+        let calls = self.op.calls(self.name)?.filter(|_| !self.op.journal.announced.contains(self.name));
         Ok(calls.and_then(|calls| Some(UnknownCall { since: calls.unknown_since?, calls })))
     }
 
@@ -137,7 +137,7 @@ impl<W: Workflow> Attempt<'_, W> {
         let (first, times) = before.map_or((now, 0), |calls| (calls.first, calls.times));
         let (unknown_since, times) = (Some(now), times.saturating_add(1));
         let calls = Calls { first, last: now, unknown_since, earlier, is_doubled, times, note: None };
-        self.op.book.announced.insert(self.name.to_owned());
+        self.op.journal.announced.insert(self.name.to_owned());
         self.op.remember_as(self.name, &calls)
     }
 
@@ -149,14 +149,14 @@ impl<W: Workflow> Attempt<'_, W> {
         may_have_happened: impl FnOnce(&E) -> bool,
     ) -> Result<Result<T, E>, Halt> {
         let Attempt { op, name } = self;
-        if !op.book.announced.contains(name) {
+        if !op.journal.announced.contains(name) {
             op.attempt(name).announce()?;
         }
-        if op.book.pending.facts.contains_key(name) {
+        if op.journal.pending.facts.contains_key(name) {
             op.save().await?;
         }
-        op.book.announced.remove(name);
-        let lost = op.book.lose_calls.as_ref().and_then(|lose| lose(name));
+        op.journal.announced.remove(name);
+        let lost = op.journal.lose_calls.as_ref().and_then(|lose| lose(name));
         if lost == Some(LostCall::Request) {
             return Err(op.attempt(name).lose()?);
         }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub struct RetryPolicy {
     /// The delay before the second try; it doubles with every further one.
     pub first: Duration,
-    /// No delay is longer than this, unless the far side asked for it.
+    /// No delay is longer than this, unless the external system asked for it.
     pub max: Duration,
     /// All delays together; when they exceed this, the step fails.
     pub budget: Duration,
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn the_far_side_may_ask_for_more_time_but_not_for_more_budget() {
+    fn the_external_system_may_ask_for_more_time_but_not_for_more_budget() {
         let policy = RetryPolicy::default();
         let asked = Some(Duration::from_secs(300));
         assert_eq!(policy.next_delay(Budget::default(), asked, 0), asked);

@@ -1,4 +1,4 @@
-//! The engine as doors and programs see it: submit, ask, signal, look.
+//! The engine as APIs and programs see it: submit, ask, signal, look.
 
 mod submit;
 
@@ -10,25 +10,25 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::clock::{Clock, Timestamp};
+use crate::engine_context::{EngineContext, Settings};
 use crate::event::{Event, Release};
-use crate::feed::Feed;
-use crate::house::{House, Settings};
+use crate::event_feed::EventFeed;
 use crate::ids::{NodeId, OperationId};
 use crate::limits::Limits;
 use crate::memory::Memory;
 use crate::observer::{Observer, Unobserved};
-use crate::phase::{Phase, Verb};
+use crate::phase::{Phase, PhaseVerb};
 use crate::plan::Plan;
 use crate::registry::{Registry, WorkflowInfo, sealing_context};
 use crate::secret::{Sealer, SharedRing};
 use crate::store::{
-    Ended, Query, Receipt, ResourcePage, ResourceQuery, ResourceRow, SavedOperation, SavedReader, Shown,
-    Stats, Store, StoreError, Summary, Total, Wish, Write,
+    ControlRequest, Ended, OperationDetail, OperationQuery, Receipt, ResourcePage, ResourceQuery,
+    ResourceRow, SavedOperation, SavedReader, Stats, Store, StoreError, Summary, Total, Write,
 };
 use crate::worker::Worker;
 use crate::workflow::Workflow;
 use submit::check_name;
-pub use submit::{Accepted, Alongside, Command, Submission, SubmitError};
+pub use submit::{AcceptedOperation, Command, RecordWrites, Submission, SubmitError};
 
 /// Runs operations. Cheap to clone: all clones are the same engine.
 #[derive(Clone)]
@@ -82,18 +82,18 @@ impl EngineBuilder {
     }
 
     pub fn build(self) -> Engine {
-        let house = House {
+        let engine_context = EngineContext {
             store: self.store,
             clock: self.clock,
             ring: self.ring,
             settings: self.settings,
             limits: self.limits,
             observer: self.observer,
-            feed: Feed::default(),
+            event_feed: EventFeed::default(),
             stopping: AtomicBool::new(false),
             release: self.release,
         };
-        Engine { worker: Arc::new(Worker::new(house, self.registry)) }
+        Engine { worker: Arc::new(Worker::new(engine_context, self.registry)) }
     }
 }
 
@@ -102,7 +102,7 @@ pub enum AskError {
     #[error("there is no such operation")]
     NotFound,
     #[error("an operation that is {phase} cannot be asked to {verb}")]
-    NotNow { phase: Phase, verb: Verb },
+    NotNow { phase: Phase, verb: PhaseVerb },
     #[error("operation {operation} is working on this resource")]
     Busy { operation: OperationId },
     #[error(transparent)]
@@ -112,7 +112,7 @@ pub enum AskError {
 /// Everything about one operation.
 #[derive(Debug, Clone)]
 pub struct Inspection {
-    pub shown: Shown,
+    pub shown: OperationDetail,
     pub memory: Memory,
     /// The number of the last event.
     pub seq: u32,
@@ -160,11 +160,17 @@ impl Engine {
 
     /// Asks an operation to cancel, pause, resume or retry. Durable when it returns; it takes effect at the end
     /// of the step that runs.
-    pub async fn ask(&self, id: OperationId, verb: Verb, by: &str, reason: &str) -> Result<(), AskError> {
-        let house = &self.worker.house;
-        let at = house.clock.now();
-        let wish = Wish { verb, by: by.to_owned(), reason: reason.to_owned(), at, number: 0 };
-        match house.store.commit(Write::Wish { id, wish }).await? {
+    pub async fn ask(
+        &self,
+        id: OperationId,
+        verb: PhaseVerb,
+        by: &str,
+        reason: &str,
+    ) -> Result<(), AskError> {
+        let engine_context = &self.worker.engine_context;
+        let at = engine_context.clock.now();
+        let control = ControlRequest { verb, by: by.to_owned(), reason: reason.to_owned(), at, number: 0 };
+        match engine_context.store.commit(Write::Wish { id, control }).await? {
             Receipt::NoSuchOperation => Err(AskError::NotFound),
             Receipt::NotNow(phase) => Err(AskError::NotNow { phase, verb }),
             Receipt::Busy(operation) => Err(AskError::Busy { operation }),
@@ -180,15 +186,15 @@ impl Engine {
     /// waits it ended at once.
     pub async fn signal(&self, key: &str, payload: Value) -> Result<usize, SubmitError> {
         check_name("key", key)?;
-        let house = &self.worker.house;
-        let at = house.clock.now();
-        let receipt = house.store.commit(Write::Signal { key: key.to_owned(), payload, at }).await?;
+        let engine_context = &self.worker.engine_context;
+        let at = engine_context.clock.now();
+        let receipt = engine_context.store.commit(Write::Signal { key: key.to_owned(), payload, at }).await?;
         self.worker.wake(at);
         Ok(if let Receipt::Woke(count) = receipt { count } else { 0 })
     }
 
     pub async fn inspect(&self, id: OperationId) -> Result<Option<Inspection>, StoreError> {
-        let store = &self.worker.house.store;
+        let store = &self.worker.engine_context.store;
         let Some(shown) = store.show(id).await? else { return Ok(None) };
         let saved = shown.memory.as_deref().map_or(Ok(Memory::default()), serde_json::from_str::<Memory>);
         let (mut memory, unreadable) = match saved {
@@ -206,29 +212,29 @@ impl Engine {
     }
 
     pub async fn resource(&self, name: &str) -> Result<Option<ResourceRow>, StoreError> {
-        self.worker.house.store.resource(name).await
+        self.worker.engine_context.store.resource(name).await
     }
 
     pub async fn resources(&self, query: &ResourceQuery) -> Result<ResourcePage, StoreError> {
-        self.worker.house.store.resources(query).await
+        self.worker.engine_context.store.resources(query).await
     }
 
     /// What seals and opens the secrets in the record of a resource and in the operations on it.
     pub fn sealer(&self, tenant: &str, resource: &str) -> Sealer {
-        Sealer::new(&self.worker.house.ring, sealing_context(tenant, Some(resource), ""))
+        Sealer::new(&self.worker.engine_context.ring, sealing_context(tenant, Some(resource), ""))
     }
 
-    pub async fn list(&self, query: &Query) -> Result<Vec<Summary>, StoreError> {
-        self.worker.house.store.list(query).await
+    pub async fn list(&self, query: &OperationQuery) -> Result<Vec<Summary>, StoreError> {
+        self.worker.engine_context.store.list(query).await
     }
 
     pub async fn journal(&self, id: OperationId, after: u32, limit: usize) -> Result<Vec<Event>, StoreError> {
-        self.worker.house.store.journal(id, after, limit).await
+        self.worker.engine_context.store.journal(id, after, limit).await
     }
 
     /// How many operations fit, by workflow and phase, among the newest `limit` that do.
-    pub async fn totals(&self, query: &Query) -> Result<Vec<Total>, StoreError> {
-        self.worker.house.store.totals(query).await
+    pub async fn totals(&self, query: &OperationQuery) -> Result<Vec<Total>, StoreError> {
+        self.worker.engine_context.store.totals(query).await
     }
 
     /// What ended from this moment on, in spans of this length.
@@ -238,30 +244,30 @@ impl Engine {
         span: Duration,
         limit: usize,
     ) -> Result<Vec<Ended>, StoreError> {
-        self.worker.house.store.history(from, span, limit).await
+        self.worker.engine_context.store.history(from, span, limit).await
     }
 
     pub async fn stats(&self) -> Result<Stats, StoreError> {
-        self.worker.house.store.stats(self.now()).await
+        self.worker.engine_context.store.stats(self.now()).await
     }
 
     /// Whether the database answers and the last commit worked.
     pub async fn is_saving(&self) -> bool {
-        self.worker.house.store.ping().await.is_ok()
+        self.worker.engine_context.store.ping().await.is_ok()
     }
 
     /// Whether the database answers, the last commit worked, and this node may work.
     pub async fn is_ready(&self) -> Result<(), StoreError> {
-        self.worker.house.store.ping().await?;
+        self.worker.engine_context.store.ping().await?;
         match self.worker.lease() {
-            Some(lease) if lease.allows_effects(self.worker.house.moment()) => Ok(()),
+            Some(lease) if lease.allows_effects(self.worker.engine_context.moment()) => Ok(()),
             _ => Err(StoreError::Unavailable("this node holds no valid lease".into())),
         }
     }
 
     /// Wakes those who watch; what happened is in the journal.
-    pub fn feed(&self) -> &Feed {
-        &self.worker.house.feed
+    pub fn event_feed(&self) -> &EventFeed {
+        &self.worker.engine_context.event_feed
     }
 
     pub fn workflows(&self) -> Vec<WorkflowInfo> {
@@ -309,7 +315,7 @@ impl Engine {
     }
 
     pub fn now(&self) -> Timestamp {
-        self.worker.house.clock.now()
+        self.worker.engine_context.clock.now()
     }
 
     /// Every unfinished operation that this release could not finish, with the reason. Only reads.
@@ -332,7 +338,7 @@ impl Engine {
     }
 
     fn check(&self, saved: &SavedOperation) -> Result<(), String> {
-        let house = &self.worker.house;
+        let engine_context = &self.worker.engine_context;
         let memory = saved.memory.as_deref().map_or(Ok(Memory::default()), serde_json::from_str::<Memory>);
         let mut memory = memory.map_err(|error| format!("its memory cannot be read: {error}"))?;
         for event in &saved.events {
@@ -345,7 +351,7 @@ impl Engine {
         let missing = || format!("this release has no workflow {}", saved.workflow);
         match (plan, memory.version()) {
             (None, Some(_)) => Ok(()),
-            (plan, _) => plan.ok_or_else(missing)?.readable(&saved.params, &memory, house.release),
+            (plan, _) => plan.ok_or_else(missing)?.readable(&saved.params, &memory, engine_context.release),
         }
     }
 }

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::clock::Timestamp;
 use crate::ids::NodeId;
 use crate::outcome::Cause;
-use crate::phase::{Phase, Verb};
+use crate::phase::{Phase, PhaseVerb};
 
 /// One line of an operation's journal. The numbers of an operation have no gap, and a number is given once:
 /// that is what keeps a node that woke up late from writing.
@@ -45,7 +45,7 @@ impl Changes {
 
 /// Which release accepted an operation, and by which plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MadeBy {
+pub struct PlanVersion {
     pub release: Release,
     /// A digest of the names of the steps.
     pub plan: String,
@@ -96,7 +96,7 @@ pub enum Body {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         started: Option<String>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        made_by: Option<MadeBy>,
+        made_by: Option<PlanVersion>,
     },
     /// Another node took over from one that died.
     Adopted { node: NodeId },
@@ -145,9 +145,9 @@ pub enum Body {
         #[serde(default, skip_serializing_if = "Changes::is_empty")]
         changes: Changes,
     },
-    /// An operator or a door asked for something.
+    /// An operator or an API asked for something.
     Asked {
-        verb: Verb,
+        verb: PhaseVerb,
         by: String,
         #[serde(default, skip_serializing_if = "String::is_empty")]
         reason: String,

@@ -14,9 +14,9 @@ mod budget;
 mod clock;
 pub mod due;
 mod engine;
+mod engine_context;
 mod event;
-mod feed;
-mod house;
+mod event_feed;
 mod ids;
 mod limits;
 mod memory;
@@ -43,27 +43,27 @@ pub use attempt::{Attempt, Calls, LoseCalls, LostCall, UnknownCall};
 pub use budget::{Budget, RetryPolicy};
 pub use clock::{Clock, Timestamp, WallClock};
 pub use engine::{
-    Accepted, Alongside, AskError, Command, Engine, EngineBuilder, Inspection, Submission, SubmitError,
-    Unfinishable,
+    AcceptedOperation, AskError, Command, Engine, EngineBuilder, Inspection, RecordWrites, Submission,
+    SubmitError, Unfinishable,
 };
-pub use event::{Because, Body, Changes, Event, MadeBy, Release, masked};
-pub use feed::Feed;
-pub use house::Settings;
+pub use engine_context::Settings;
+pub use event::{Because, Body, Changes, Event, PlanVersion, Release, masked};
+pub use event_feed::EventFeed;
 pub use ids::{NodeId, OperationId};
 pub use limits::Limits;
-pub use memory::{LastError, Memory, StuckAt, Turned, Wait};
+pub use memory::{LastError, Memory, StuckAt, UndoReason, Wait};
 pub use observer::{Observer, StepResult, Unobserved};
 pub use operation::Operation;
-pub use outcome::{Cause, Done, Halt, LetGo, Outcome, done, fail, retry, skip, wait, wait_for};
+pub use outcome::{Abandon, Cause, Done, Halt, Outcome, done, fail, retry, skip, wait, wait_for};
 pub use people::{
     DRAFTS_MAX, DraftRow, Organisation, PeopleStore, Proof, ProofKind, SessionRow, UserChange, UserRow,
 };
-pub use phase::{Phase, Turn, Verb};
+pub use phase::{Phase, PhaseVerb, Turn};
 pub use plan::{Admit, Condition, Declared, NameResource, OnFailure, Plan, StepInfo};
-pub use preview::Rehearsal;
+pub use preview::DryRun;
 pub use registry::WorkflowInfo;
 pub use step::{Effect, Step};
-pub use workflow::{Fact, Record, Resource, Rest, Workflow, parse};
+pub use workflow::{Fact, Record, Resource, Settled, Workflow, parse};
 
 /// What the file of a step needs.
 pub mod prelude {

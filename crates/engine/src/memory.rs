@@ -7,9 +7,9 @@ use serde_json::Value;
 
 use crate::budget::Budget;
 use crate::clock::Timestamp;
-use crate::event::{Because, Body, Changes, Event, MadeBy};
+use crate::event::{Because, Body, Changes, Event, PlanVersion};
 use crate::outcome::Cause;
-use crate::phase::{Phase, Verb};
+use crate::phase::{Phase, PhaseVerb};
 
 /// Everything the engine remembers of one operation. Folding the same events always gives the same memory, so
 /// a parked operation carries its memory in its row and a crashed one is folded from there on.
@@ -40,7 +40,8 @@ pub struct Memory {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wait: Option<Wait>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub turned: Option<Turned>,
+    #[serde(rename = "turned")]
+    pub undo_reason: Option<UndoReason>,
     /// Set while a person must decide.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stuck: Option<StuckAt>,
@@ -48,7 +49,8 @@ pub struct Memory {
     pub paused: bool,
     /// When the last control request was made. For releases that told requests apart by their time.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub heard: Option<Timestamp>,
+    #[serde(rename = "heard")]
+    pub processed: Option<Timestamp>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub signals: BTreeMap<String, Value>,
     /// How often the operation was started again because steps were skipped, since somebody last asked.
@@ -64,7 +66,7 @@ pub struct Memory {
     pub last_error: Option<LastError>,
     /// The release and the plan that the operation was created with.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub made_by: Option<MadeBy>,
+    pub made_by: Option<PlanVersion>,
     /// Another node took over, and no node has worked on it since: a call may have happened that was not recorded.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub adopted: bool,
@@ -86,7 +88,7 @@ pub struct Wait {
 /// Why the operation goes back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Turned {
+pub struct UndoReason {
     pub because: Because,
     pub step: Option<String>,
     pub cause: Cause,
@@ -169,7 +171,7 @@ impl Memory {
                 if let Some(step) = step.clone() {
                     self.last_error = Some(LastError { step, cause: cause.clone(), at });
                 }
-                self.turned = Some(Turned { because, step, cause });
+                self.undo_reason = Some(UndoReason { because, step, cause });
             }
             Body::Stuck { step, cause, left_over, changes } => {
                 self.learn(changes);
@@ -178,7 +180,7 @@ impl Memory {
                 self.stuck = Some(StuckAt { step, cause, left_over });
             }
             Body::Asked { verb, at, .. } => {
-                self.heard = Some(at);
+                self.processed = Some(at);
                 self.asked(verb);
             }
             Body::Signalled { key, payload } => {
@@ -234,20 +236,20 @@ impl Memory {
         }
     }
 
-    fn asked(&mut self, verb: Verb) {
+    fn asked(&mut self, verb: PhaseVerb) {
         match verb {
-            Verb::Cancel => {
+            PhaseVerb::Cancel => {
                 self.paused = false;
                 self.stuck = None;
             }
-            Verb::Pause => self.paused = true,
-            Verb::Resume | Verb::Retry => {
+            PhaseVerb::Pause => self.paused = true,
+            PhaseVerb::Resume | PhaseVerb::Retry => {
                 self.paused = false;
                 self.stuck = None;
                 self.open = None;
                 self.budgets.clear();
                 self.retriggers = 0;
-                if verb == Verb::Retry {
+                if verb == PhaseVerb::Retry {
                     self.revive();
                 }
             }
@@ -260,7 +262,7 @@ impl Memory {
             // A plan that leaves what there is does not turn: its facts are still true.
             Some(Phase::Undone | Phase::Cancelled) if self.goes_back() => {
                 *self = Memory {
-                    heard: self.heard,
+                    processed: self.processed,
                     round: self.round + 1,
                     last_error: self.last_error.take(),
                     made_by: self.made_by.take(),
@@ -268,14 +270,14 @@ impl Memory {
                     ..Memory::default()
                 };
             }
-            Some(_) => self.turned = None,
+            Some(_) => self.undo_reason = None,
             None => {}
         }
     }
 
     /// Which way the operation goes when it next runs.
     pub fn goes_back(&self) -> bool {
-        self.turned.is_some()
+        self.undo_reason.is_some()
     }
 
     pub fn budget(&self, step: &str, undo: bool) -> Budget {
@@ -330,7 +332,7 @@ mod tests {
         assert_eq!(whole.last_error.unwrap().cause.as_str(), "no");
     }
 
-    fn asked(verb: Verb) -> Event {
+    fn asked(verb: PhaseVerb) -> Event {
         event(Body::Asked { verb, by: "a".into(), reason: String::new(), at: Timestamp(8) })
     }
 
@@ -344,7 +346,7 @@ mod tests {
         event(Body::Retried { step: step.into(), cause, attempt: 2, spent_ms: 5, until, undo, changes })
     }
 
-    fn turned() -> Event {
+    fn undo_reason() -> Event {
         let (because, changes) = (Because::Failed, Changes::default());
         event(Body::Turned { step: Some("b".into()), because, cause: "no".into(), changes })
     }
@@ -368,7 +370,7 @@ mod tests {
         );
         let memory = memory.fold(&[waited("b")]);
         assert_eq!(memory.budget("b", false), Budget::default(), "a wait is free");
-        let back = Memory::default().fold(&[retried("b", true), turned(), waited("b")]);
+        let back = Memory::default().fold(&[retried("b", true), undo_reason(), waited("b")]);
         assert!(back.budgets.is_empty(), "on the way back it is the budget of the undo");
     }
 
@@ -385,18 +387,22 @@ mod tests {
 
     #[test]
     fn what_an_operator_asks_changes_what_holds_the_operation() {
-        let held =
-            Memory::default().fold(&[stepped("a", "b"), retried("b", false), stuck(), asked(Verb::Pause)]);
+        let held = Memory::default().fold(&[
+            stepped("a", "b"),
+            retried("b", false),
+            stuck(),
+            asked(PhaseVerb::Pause),
+        ]);
         assert!(held.paused && held.stuck.is_some() && !held.budgets.is_empty());
         assert_eq!(held.last_error.as_ref().unwrap().step, "b");
-        let cancelled = held.clone().fold(&[asked(Verb::Cancel)]);
+        let cancelled = held.clone().fold(&[asked(PhaseVerb::Cancel)]);
         assert!(!cancelled.paused && cancelled.stuck.is_none() && !cancelled.budgets.is_empty());
-        for verb in [Verb::Resume, Verb::Retry] {
+        for verb in [PhaseVerb::Resume, PhaseVerb::Retry] {
             let on = held.clone().fold(&[waited(RETRIGGER), asked(verb)]);
             assert!(!on.paused && on.stuck.is_none() && on.budgets.is_empty() && on.open.is_none());
-            assert_eq!((on.retriggers, on.heard), (0, Some(Timestamp(8))));
+            assert_eq!((on.retriggers, on.processed), (0, Some(Timestamp(8))));
         }
-        let undone = Memory::default().fold(&[stepped("a", "b"), turned()]);
+        let undone = Memory::default().fold(&[stepped("a", "b"), undo_reason()]);
         assert!(undone.goes_back() && undone.open.is_none());
         assert_eq!(undone.last_error.unwrap().step, "b");
     }
@@ -405,9 +411,10 @@ mod tests {
     fn an_adoption_is_remembered_until_a_node_works_on_the_operation() {
         let adopted = || event(Body::Adopted { node: crate::ids::NodeId(uuid::Uuid::nil()) });
         let signalled = || event(Body::Signalled { key: "k".into(), payload: Value::Null });
-        let memory = Memory::default().fold(&[stepped("a", "b"), adopted(), asked(Verb::Pause), signalled()]);
+        let memory =
+            Memory::default().fold(&[stepped("a", "b"), adopted(), asked(PhaseVerb::Pause), signalled()]);
         assert!(memory.adopted && memory.signals.contains_key("k"));
-        for next in [stepped("a", "b"), waited("b"), retried("b", false), turned(), stuck()] {
+        for next in [stepped("a", "b"), waited("b"), retried("b", false), undo_reason(), stuck()] {
             assert!(!memory.clone().fold(&[next]).adopted);
         }
         let read: Memory = serde_json::from_str(&memory.to_text()).unwrap();
@@ -422,13 +429,13 @@ mod tests {
         assert!(memory.to_text().contains(r#""frozen":{"by":"x"}"#), "{}", memory.to_text());
         let finished =
             Body::Finished { phase: Phase::Undone, step: None, cause: None, changes: Changes::default() };
-        let made_by = Some(MadeBy {
+        let made_by = Some(PlanVersion {
             release: crate::event::Release([1, 2, 3]),
             plan: "0a1b2c3d".into(),
             version: Some(4),
         });
         let created = event(Body::Created { by: "a".into(), started: None, made_by: made_by.clone() });
-        let next_round = memory.fold(&[created, turned(), event(finished), asked(Verb::Retry)]);
+        let next_round = memory.fold(&[created, undo_reason(), event(finished), asked(PhaseVerb::Retry)]);
         assert_eq!((next_round.round, next_round.unknown.len(), next_round.made_by), (2, 1, made_by));
         assert_eq!(next_round.last_error.unwrap().step, "b", "why the round before ended");
         for below in [
@@ -443,7 +450,7 @@ mod tests {
 
     #[test]
     fn a_round_after_an_undo_remembers_nothing_but_that_it_is_the_next_one() {
-        let turned = event(Body::Turned {
+        let undo_reason = event(Body::Turned {
             step: None,
             because: Because::Failed,
             cause: "no".into(),
@@ -455,11 +462,15 @@ mod tests {
             cause: None,
             changes: Changes::default(),
         });
-        let asked =
-            event(Body::Asked { verb: Verb::Retry, by: "a".into(), reason: String::new(), at: Timestamp(8) });
-        let memory = Memory::default().fold(&[stepped("a", "b"), turned, finished, asked]);
+        let asked = event(Body::Asked {
+            verb: PhaseVerb::Retry,
+            by: "a".into(),
+            reason: String::new(),
+            at: Timestamp(8),
+        });
+        let memory = Memory::default().fold(&[stepped("a", "b"), undo_reason, finished, asked]);
         assert_eq!((memory.round, memory.done.len(), memory.finished), (1, 0, None));
-        assert_eq!(memory.heard, Some(Timestamp(8)));
+        assert_eq!(memory.processed, Some(Timestamp(8)));
     }
 
     #[test]
@@ -471,8 +482,12 @@ mod tests {
 
     fn check_that_it_keeps(phase: Phase) {
         let finished = event(Body::Finished { phase, step: None, cause: None, changes: Changes::default() });
-        let asked =
-            event(Body::Asked { verb: Verb::Retry, by: "a".into(), reason: String::new(), at: Timestamp(8) });
+        let asked = event(Body::Asked {
+            verb: PhaseVerb::Retry,
+            by: "a".into(),
+            reason: String::new(),
+            at: Timestamp(8),
+        });
         let memory = Memory::default().fold(&[stepped("a", "b"), finished, asked]);
         assert_eq!((memory.round, memory.done.len(), memory.goes_back()), (0, 1, false));
     }

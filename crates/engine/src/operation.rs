@@ -9,13 +9,13 @@ use sha2::{Digest, Sha256};
 use crate::attempt::LoseCalls;
 use crate::clock::{Clock, Timestamp};
 use crate::event::{Body, Changes, Event};
-use crate::feed::Feed;
+use crate::event_feed::EventFeed;
 use crate::ids::OperationId;
 use crate::memory::Memory;
-use crate::outcome::{Halt, LetGo};
+use crate::outcome::{Abandon, Halt};
 use crate::phase::Phase;
 use crate::secret::{Sealed, Sealer, SecretError, SecretString};
-use crate::store::{Append, Hold, Portrait, Receipt, Store, StoreError, TakenSignal, Write};
+use crate::store::{Append, Ownership, Receipt, RecordUpdate, Store, StoreError, TakenSignal, Write};
 use crate::unknown::Unknown;
 use crate::workflow::{Fact, Record, Resource, Workflow};
 
@@ -32,37 +32,37 @@ pub struct Operation<W: Workflow> {
     pub state: W::State,
     /// What this pass puts together: empty when a pass begins.
     pub input: W::Input,
-    pub(crate) book: Book,
+    pub(crate) journal: JournalWriter,
 }
 
 /// The engine's side of an operation: its memory, and the pen that writes the journal.
-pub(crate) struct Book {
+pub(crate) struct JournalWriter {
     pub(crate) memory: Memory,
     pub(crate) seq: u32,
-    pub(crate) hold: Hold,
+    pub(crate) hold: Ownership,
     /// What steps learned since the last event.
     pub(crate) pending: Changes,
     /// Attempts whose call is still to be made in this pass.
     pub(crate) announced: BTreeSet<String>,
     pub(crate) lose_calls: Option<LoseCalls>,
     /// What the resource looks like now, until that is saved.
-    pub(crate) portrait: Option<(String, Portrait)>,
+    pub(crate) record_update: Option<(String, RecordUpdate)>,
     /// What it looked like when it was last saved, as far as this node knows.
-    pub(crate) portrayed: Option<Portrait>,
+    pub(crate) written_record: Option<RecordUpdate>,
     /// What the saved state has that this release does not know.
     pub(crate) unknown: Option<Unknown>,
     pub(crate) sealer: Sealer,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) feed: Feed,
+    pub(crate) event_feed: EventFeed,
 }
 
 /// What is saved in the same commit as an event, outside the journal.
 #[derive(Default)]
-pub(crate) struct Beside {
+pub(crate) struct AppendExtras {
     pub(crate) phase: Option<Phase>,
     /// The control request that the event deals with.
-    pub(crate) heard: Option<i64>,
+    pub(crate) processed: Option<i64>,
     pub(crate) consumes: Option<TakenSignal>,
 }
 
@@ -80,7 +80,7 @@ impl<W: Workflow> Operation<W> {
 
     /// Like [`recall`](Self::recall), for a step whose name, and with it the key, comes from configuration.
     pub fn recall_as<T: Record>(&self, key: &str) -> Result<Option<T>, Halt> {
-        let saved = self.book.pending.facts.get(key).or_else(|| self.book.memory.facts.get(key));
+        let saved = self.journal.pending.facts.get(key).or_else(|| self.journal.memory.facts.get(key));
         let Some(value) = saved else { return Ok(None) };
         serde_json::from_value(value.clone()).map(Some).map_err(|error| {
             Halt::fail(format!("the fact {key} was saved by another release and cannot be read: {error}"))
@@ -92,17 +92,17 @@ impl<W: Workflow> Operation<W> {
         let value = serde_json::to_value(fact)
             .map_err(|error| Halt::fail(format!("cannot remember {key}: {error}")))?;
         let value = self.with_unknown::<T>(key, value);
-        if self.book.memory.facts.get(key) == Some(&value) {
-            self.book.pending.facts.remove(key);
+        if self.journal.memory.facts.get(key) == Some(&value) {
+            self.journal.pending.facts.remove(key);
         } else {
-            self.book.pending.facts.insert(key.to_owned(), value);
+            self.journal.pending.facts.insert(key.to_owned(), value);
         }
         Ok(())
     }
 
     /// A fact that another release saved before may have fields that this one does not know.
     fn with_unknown<T: Record>(&self, key: &str, value: Value) -> Value {
-        let saved = self.book.memory.facts.get(key);
+        let saved = self.journal.memory.facts.get(key);
         let read = saved.and_then(|saved| serde_json::from_value::<T>(saved.clone()).ok());
         match saved.zip(read).and_then(|(saved, read)| Unknown::of(saved, &read)) {
             Some(unknown) => unknown.restore::<T>(value),
@@ -114,11 +114,11 @@ impl<W: Workflow> Operation<W> {
     /// be repeated blindly is an [`attempt`](Self::attempt), which saves by itself.
     pub async fn save(&mut self) -> Result<(), Halt> {
         self.collect();
-        if self.book.pending.is_empty() {
+        if self.journal.pending.is_empty() {
             return Ok(());
         }
-        let started = self.book.memory.open.clone();
-        self.book.append(|changes| Body::Stepped { changes, started }).await
+        let started = self.journal.memory.open.clone();
+        self.journal.append(|changes| Body::Stepped { changes, started }).await
     }
 
     /// The record of the resource that this operation works on.
@@ -131,7 +131,7 @@ impl<W: Workflow> Operation<W> {
 
     /// The record of another resource, which others write.
     pub async fn record<R: Resource>(&self, name: &str) -> Result<Option<R>, Halt> {
-        let found = self.book.store.resource(name).await.map_err(unsaved)?;
+        let found = self.journal.store.resource(name).await.map_err(unsaved)?;
         let Some(row) = found.filter(|row| row.kind == R::KIND) else { return Ok(None) };
         serde_json::from_str(&row.record)
             .map(Some)
@@ -140,22 +140,22 @@ impl<W: Workflow> Operation<W> {
 
     /// Says what the resource looks like now. It is saved with whatever is saved next, at the latest when the
     /// operation waits or ends.
-    pub fn portray<R: Resource>(&mut self, record: &R) -> Result<(), Halt> {
+    pub fn set_record<R: Resource>(&mut self, record: &R) -> Result<(), Halt> {
         let Some(name) = self.resource.clone() else { return Ok(()) };
-        let portrait = record.portrait();
-        let portrait =
-            portrait.map_err(|error| Halt::fail(format!("cannot save the record of {name}: {error}")))?;
-        let is_new = self.book.portrayed.as_ref() != Some(&portrait);
-        self.book.portrait = is_new.then_some((name, portrait));
+        let record_update = record.record_update();
+        let record_update = record_update
+            .map_err(|error| Halt::fail(format!("cannot save the record of {name}: {error}")))?;
+        let is_new = self.journal.written_record.as_ref() != Some(&record_update);
+        self.journal.record_update = is_new.then_some((name, record_update));
         Ok(())
     }
 
     /// The same for the same operation and label for ever, and different for any other. Every create call
     /// carries one, as key, name, tag or label, so that after a crash the step finds what it made. An operator
     /// who starts an operation again after it was undone begins a new round, with new tokens.
-    pub fn token(&self, label: &str) -> String {
+    pub fn idempotency_key(&self, label: &str) -> String {
         let mut hash = Sha256::new();
-        hash.update(self.book.memory.round.to_be_bytes());
+        hash.update(self.journal.memory.round.to_be_bytes());
         hash.update(label.as_bytes());
         let digest = hash.finalize();
         let short = u64::from_be_bytes(digest[..8].try_into().expect("a digest has 32 bytes"));
@@ -163,11 +163,11 @@ impl<W: Workflow> Operation<W> {
     }
 
     pub fn seal(&self, secret: &SecretString) -> Sealed {
-        self.book.sealer.seal(secret)
+        self.journal.sealer.seal(secret)
     }
 
     pub fn open(&self, sealed: &Sealed) -> Result<SecretString, Halt> {
-        self.book.sealer.open(sealed).map_err(|error| match error {
+        self.journal.sealer.open(sealed).map_err(|error| match error {
             // Another node has rotated the ring; this one will have the new key in a moment.
             SecretError::UnknownKey(_) => Halt::Retry { after: None, cause: error.to_string().into() },
             _ => Halt::fail(error.to_string()),
@@ -185,7 +185,7 @@ impl<W: Workflow> Operation<W> {
 
     /// The steps that were skipped and have not been done since.
     pub fn skipped(&self) -> Vec<String> {
-        let Book { memory, pending, .. } = &self.book;
+        let JournalWriter { memory, pending, .. } = &self.journal;
         let names = memory.skipped.keys().chain(pending.skipped.keys());
         let names: BTreeSet<&String> = names.filter(|name| !pending.done.contains(*name)).collect();
         names.into_iter().cloned().collect()
@@ -193,43 +193,43 @@ impl<W: Workflow> Operation<W> {
 
     /// What the outside said under this key, if it has said anything while this operation waited for it.
     pub fn signalled(&self, key: &str) -> Option<&Value> {
-        self.book.memory.signals.get(key)
+        self.journal.memory.signals.get(key)
     }
 
     /// How often a step was tried again since it last got on.
     pub fn tries(&self, step: &str, undo: bool) -> u32 {
-        self.book.memory.budget(step, undo).attempts
+        self.journal.memory.budget(step, undo).attempts
     }
 
     pub fn now(&self) -> Timestamp {
-        self.book.clock.now()
+        self.journal.clock.now()
     }
 
     /// Notices what changed in the state since it was last saved.
     pub(crate) fn collect(&mut self) {
         let state = serde_json::to_value(&self.state).unwrap_or(Value::Null);
-        let state = match &self.book.unknown {
+        let state = match &self.journal.unknown {
             Some(unknown) => unknown.restore::<W::State>(state),
             None => state,
         };
-        self.book.pending.state = (state != self.book.memory.state).then_some(state);
+        self.journal.pending.state = (state != self.journal.memory.state).then_some(state);
     }
 
     /// Takes the state as the memory has it.
     pub(crate) fn restore_state(&mut self) {
-        let saved = &self.book.memory.state;
+        let saved = &self.journal.memory.state;
         self.state = serde_json::from_value(saved.clone()).unwrap_or_default();
-        self.book.unknown = Unknown::of(saved, &self.state);
+        self.journal.unknown = Unknown::of(saved, &self.state);
     }
 
     /// Forgets what a pass put together.
     pub(crate) fn begin_pass(&mut self) {
         self.input = W::Input::default();
-        self.book.announced.clear();
+        self.journal.announced.clear();
     }
 }
 
-impl Book {
+impl JournalWriter {
     /// The next line of the journal, with everything that is pending.
     pub(crate) fn next(&mut self, body: impl FnOnce(Changes) -> Body) -> Event {
         let changes = std::mem::take(&mut self.pending);
@@ -240,31 +240,31 @@ impl Book {
     pub(crate) fn learned(&mut self, event: Event) {
         self.seq = event.seq;
         self.memory.apply(event);
-        self.feed.tell(self.hold.id, self.seq);
+        self.event_feed.tell(self.hold.id, self.seq);
     }
 
     pub(crate) async fn append(&mut self, body: impl FnOnce(Changes) -> Body) -> Result<(), Halt> {
-        self.append_with(body, Beside::default()).await
+        self.append_with(body, AppendExtras::default()).await
     }
 
     pub(crate) async fn append_with(
         &mut self,
         body: impl FnOnce(Changes) -> Body,
-        beside: Beside,
+        beside: AppendExtras,
     ) -> Result<(), Halt> {
         let event = self.next(body);
-        let portrait = self.portrait.take();
-        let saved = portrait.as_ref().map(|(_, portrait)| portrait.clone());
+        let record_update = self.record_update.take();
+        let saved = record_update.as_ref().map(|(_, record_update)| record_update.clone());
         let append = Append {
             id: self.hold.id,
             event: event.clone(),
             phase: beside.phase,
-            heard: beside.heard,
+            processed: beside.processed,
             consumes: beside.consumes.map(Box::new),
-            portrait: portrait.map(Box::new),
+            record_update: record_update.map(Box::new),
         };
         self.commit(Write::Append(append)).await?;
-        self.portrayed = saved.or(self.portrayed.take());
+        self.written_record = saved.or(self.written_record.take());
         self.learned(event);
         Ok(())
     }
@@ -273,7 +273,7 @@ impl Book {
         match self.store.commit(write).await {
             Ok(Receipt::Saved) => Ok(()),
             Ok(other) => Err(lost(format!("unexpected receipt {other:?}"))),
-            Err(StoreError::Fenced) => Err(Halt::LetGo(LetGo::Fenced)),
+            Err(StoreError::Fenced) => Err(Halt::LetGo(Abandon::Fenced)),
             Err(error) => Err(unsaved(error)),
         }
     }
@@ -287,5 +287,5 @@ fn unsaved(error: StoreError) -> Halt {
 }
 
 fn lost(why: String) -> Halt {
-    Halt::LetGo(LetGo::StoreLost(why))
+    Halt::LetGo(Abandon::StoreLost(why))
 }

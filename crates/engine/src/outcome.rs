@@ -32,7 +32,7 @@ pub enum Halt {
     /// A call that must not be made twice may have happened: a person looks and decides.
     Unknown { cause: Cause },
     /// The engine itself cannot go on with this operation here and now. Steps never make this.
-    LetGo(LetGo),
+    LetGo(Abandon),
 }
 
 impl Halt {
@@ -43,7 +43,7 @@ impl Halt {
 
 /// Why a runner puts an operation down without deciding anything about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum LetGo {
+pub enum Abandon {
     /// Another node owns the operation now.
     Fenced,
     /// The store did not answer, so nobody knows whether the last save happened.
@@ -55,7 +55,7 @@ pub enum LetGo {
 #[serde(transparent)]
 pub struct Cause(String);
 
-/// Longer causes are cut: a far side may answer a whole page.
+/// Longer causes are cut: an external system may answer a whole page.
 const CAUSE_CHARS_MAX: usize = 2000;
 
 impl Cause {

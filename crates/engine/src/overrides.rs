@@ -12,13 +12,13 @@ use crate::secret::SecretString;
 /// The overrides of one pass.
 #[derive(Debug, Default)]
 pub struct Overrides {
-    taken: Taken,
+    taken: PassOverrides,
     is_taken: bool,
 }
 
 /// Everything that was set, in the order in which it is sent.
 #[derive(Debug, Default)]
-pub struct Taken {
+pub struct PassOverrides {
     pub components: BTreeMap<String, Entries>,
     pub global: Entries,
 }
@@ -71,7 +71,7 @@ impl Overrides {
         self.open("all components").global.extend(entries);
     }
 
-    fn open(&mut self, whose: &str) -> &mut Taken {
+    fn open(&mut self, whose: &str) -> &mut PassOverrides {
         assert!(!self.is_taken, "overrides for {whose} come after the step that takes them");
         &mut self.taken
     }
@@ -82,7 +82,7 @@ impl Overrides {
     /// # Panics
     /// When they were taken before in the same pass.
     #[must_use]
-    pub fn take(&mut self) -> Taken {
+    pub fn take(&mut self) -> PassOverrides {
         assert!(!self.is_taken, "the overrides were taken before in this pass");
         self.is_taken = true;
         std::mem::take(&mut self.taken)

@@ -56,10 +56,10 @@ pub enum Turn {
     Revived,
 }
 
-/// What an operator or a door may ask of an operation.
+/// What an operator or an API may ask of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Verb {
+pub enum PhaseVerb {
     Cancel,
     Pause,
     Resume,
@@ -103,13 +103,13 @@ impl Phase {
     }
 
     /// Whether asking for this makes sense now.
-    pub fn allows(self, verb: Verb) -> bool {
+    pub fn allows(self, verb: PhaseVerb) -> bool {
         use Phase::{Cancelled, Failed, Paused, Pending, Running, Stuck, Undoing, Undone, Waiting};
         match verb {
-            Verb::Cancel => matches!(self, Pending | Running | Waiting | Paused | Stuck),
-            Verb::Pause => matches!(self, Pending | Running | Waiting | Undoing),
-            Verb::Resume => matches!(self, Paused | Stuck),
-            Verb::Retry => matches!(self, Waiting | Undoing | Stuck | Failed | Undone | Cancelled),
+            PhaseVerb::Cancel => matches!(self, Pending | Running | Waiting | Paused | Stuck),
+            PhaseVerb::Pause => matches!(self, Pending | Running | Waiting | Undoing),
+            PhaseVerb::Resume => matches!(self, Paused | Stuck),
+            PhaseVerb::Retry => matches!(self, Waiting | Undoing | Stuck | Failed | Undone | Cancelled),
         }
     }
 
@@ -129,13 +129,13 @@ impl Phase {
     }
 }
 
-impl Verb {
+impl PhaseVerb {
     pub fn as_str(self) -> &'static str {
         match self {
-            Verb::Cancel => "cancel",
-            Verb::Pause => "pause",
-            Verb::Resume => "resume",
-            Verb::Retry => "retry",
+            PhaseVerb::Cancel => "cancel",
+            PhaseVerb::Pause => "pause",
+            PhaseVerb::Resume => "resume",
+            PhaseVerb::Retry => "retry",
         }
     }
 }
@@ -146,7 +146,7 @@ impl fmt::Display for Phase {
     }
 }
 
-impl fmt::Display for Verb {
+impl fmt::Display for PhaseVerb {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.as_str())
     }
@@ -244,17 +244,17 @@ mod tests {
     #[test]
     fn each_verb_is_allowed_in_these_phases() {
         let table = [
-            (Verb::Cancel, "pending running waiting paused stuck"),
-            (Verb::Pause, "pending running waiting undoing"),
-            (Verb::Resume, "paused stuck"),
-            (Verb::Retry, "waiting undoing stuck failed undone cancelled"),
+            (PhaseVerb::Cancel, "pending running waiting paused stuck"),
+            (PhaseVerb::Pause, "pending running waiting undoing"),
+            (PhaseVerb::Resume, "paused stuck"),
+            (PhaseVerb::Retry, "waiting undoing stuck failed undone cancelled"),
         ];
         for (verb, phases) in table {
             let allowed: Vec<&str> =
                 Phase::ALL.into_iter().filter(|phase| phase.allows(verb)).map(Phase::as_str).collect();
             assert_eq!(allowed.join(" "), phases, "{verb}");
         }
-        assert_eq!(format!("{:>8}|{:<8}", Verb::Retry, Phase::Stuck), "   retry|stuck   ");
+        assert_eq!(format!("{:>8}|{:<8}", PhaseVerb::Retry, Phase::Stuck), "   retry|stuck   ");
     }
 
     #[test]

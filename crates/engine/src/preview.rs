@@ -7,19 +7,19 @@ use serde_json::Value;
 
 use crate::clock::Clock;
 use crate::event::Changes;
-use crate::feed::Feed;
+use crate::event_feed::EventFeed;
 use crate::ids::{NodeId, OperationId};
 use crate::memory::Memory;
-use crate::operation::{Book, Operation};
-use crate::outcome::{Halt, LetGo};
+use crate::operation::{JournalWriter, Operation};
+use crate::outcome::{Abandon, Halt};
 use crate::plan::Plan;
 use crate::registry::sealing_context;
 use crate::secret::{KeyRing, Sealer, SharedRing};
-use crate::store::{Expect, Hold, MemoryStore, Portrait, ResourceWrite, Store, Write};
+use crate::store::{Expect, MemoryStore, Ownership, RecordUpdate, ResourceWrite, Store, Write};
 use crate::workflow::Workflow;
 
 /// What a dry run begins with.
-pub struct Rehearsal {
+pub struct DryRun {
     pub tenant: String,
     pub resource: String,
     pub params: Value,
@@ -31,10 +31,10 @@ impl<W: Workflow> Plan<W> {
     /// operation that comes back has the input that the steps put together.
     pub async fn preview(
         &self,
-        asked: Rehearsal,
-        record: impl FnOnce(&Sealer) -> Result<Portrait, String>,
+        asked: DryRun,
+        record: impl FnOnce(&Sealer) -> Result<RecordUpdate, String>,
     ) -> Result<Operation<W>, String> {
-        let Rehearsal { tenant, resource, params, clock } = asked;
+        let DryRun { tenant, resource, params, clock } = asked;
         let ring = SharedRing::new(KeyRing::generate());
         let sealer = Sealer::new(&ring, sealing_context(&tenant, Some(&resource), self.kind()));
         let store = Arc::new(MemoryStore::new());
@@ -42,7 +42,7 @@ impl<W: Workflow> Plan<W> {
             name: resource.clone(),
             tenant: tenant.clone(),
             expect: Expect::Absent,
-            portrait: Some(record(&sealer)?),
+            record_update: Some(record(&sealer)?),
             at: clock.now(),
         };
         store.commit(Write::Resource(Box::new(write))).await.map_err(|error| error.to_string())?;
@@ -56,20 +56,20 @@ impl<W: Workflow> Plan<W> {
             params: self.admit_params(params, &sealer)?,
             state: W::State::default(),
             input: W::Input::default(),
-            book: Book {
+            journal: JournalWriter {
                 memory: Memory::default(),
                 seq: 0,
-                hold: Hold { id, node: NodeId(id.0), epoch: 0 },
+                hold: Ownership { id, node: NodeId(id.0), epoch: 0 },
                 pending: Changes::default(),
                 announced: BTreeSet::new(),
                 lose_calls: None,
-                portrait: None,
-                portrayed: None,
+                record_update: None,
+                written_record: None,
                 unknown: None,
                 sealer,
                 store,
                 clock,
-                feed: Feed::default(),
+                event_feed: EventFeed::default(),
             },
         };
         for planned in &self.steps {
@@ -86,8 +86,8 @@ fn why(halt: &Halt) -> String {
     match halt {
         Halt::Wait { reason, .. } => reason.clone(),
         Halt::Retry { cause, .. } | Halt::Fail { cause } | Halt::Unknown { cause } => cause.to_string(),
-        Halt::LetGo(LetGo::StoreLost(why)) => why.clone(),
-        Halt::LetGo(LetGo::Fenced) => "it belongs to somebody else".into(),
+        Halt::LetGo(Abandon::StoreLost(why)) => why.clone(),
+        Halt::LetGo(Abandon::Fenced) => "it belongs to somebody else".into(),
     }
 }
 
@@ -131,10 +131,10 @@ mod tests {
 
     async fn preview(plan: Plan<Dry>) -> Result<Vec<&'static str>, String> {
         let (tenant, resource, clock) = ("t".into(), "r".into(), Arc::new(WallClock));
-        let asked = Rehearsal { tenant, resource, params: serde_json::Value::Null, clock };
+        let asked = DryRun { tenant, resource, params: serde_json::Value::Null, clock };
         let record = |_: &Sealer| {
             let (kind, record) = ("dry".into(), "{}".into());
-            Ok(Portrait { kind, record, labels: Vec::new(), gone_at: None, due_at: None })
+            Ok(RecordUpdate { kind, record, labels: Vec::new(), gone_at: None, due_at: None })
         };
         plan.preview(asked, record).await.map(|op| op.input)
     }
@@ -157,8 +157,8 @@ mod tests {
             (Halt::Wait { after: std::time::Duration::ZERO, reason: "why".into(), key: None }, "why"),
             (Halt::Retry { after: None, cause: cause() }, "why"),
             (Halt::Fail { cause: cause() }, "why"),
-            (Halt::LetGo(LetGo::StoreLost("why".into())), "why"),
-            (Halt::LetGo(LetGo::Fenced), "it belongs to somebody else"),
+            (Halt::LetGo(Abandon::StoreLost("why".into())), "why"),
+            (Halt::LetGo(Abandon::Fenced), "it belongs to somebody else"),
         ];
         for (halt, expected) in table {
             assert_eq!(why(&halt), expected);

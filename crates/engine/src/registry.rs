@@ -9,14 +9,14 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::clock::Timestamp;
+use crate::engine_context::{ControlInbox, EngineContext, Lease};
 use crate::event::Release;
-use crate::house::{House, Lease, Mailbox};
 use crate::memory::Memory;
-use crate::operation::{Book, Operation};
+use crate::operation::{JournalWriter, Operation};
 use crate::plan::{OnFailure, Plan, StepInfo};
-use crate::runner::{Course, Left};
+use crate::runner::{Execution, RunExit};
 use crate::secret::Sealer;
-use crate::store::{Claimed, Hold};
+use crate::store::{Claimed, Ownership};
 use crate::unknown::Unknown;
 use crate::workflow::Workflow;
 
@@ -36,7 +36,7 @@ pub(crate) trait AnyPlan: Send + Sync {
     /// Whether this release can go on with what is saved; the reason when it cannot.
     fn readable(&self, params: &str, memory: &Memory, release: Release) -> Result<(), String>;
     /// Works on an operation that is readable as a whole; the reason when it is not.
-    async fn run(&self, job: Job<'_>) -> Result<Left, String>;
+    async fn run(&self, job: Job<'_>) -> Result<RunExit, String>;
 }
 
 /// What people may know about a workflow.
@@ -57,9 +57,9 @@ pub struct WorkflowInfo {
 
 /// One operation to work on, and what it needs.
 pub(crate) struct Job<'a> {
-    pub(crate) house: &'a House,
+    pub(crate) engine_context: &'a EngineContext,
     pub(crate) lease: &'a Lease,
-    pub(crate) mailbox: Arc<Mailbox>,
+    pub(crate) inbox: Arc<ControlInbox>,
     pub(crate) claimed: Claimed,
     pub(crate) memory: Memory,
     pub(crate) row_seq: u32,
@@ -143,7 +143,7 @@ impl Registry {
     }
 
     /// Whether a version that is missing here is newer than all that are known: this process is about to read it.
-    pub(crate) fn is_news(&self, workflow: &str, version: u32) -> bool {
+    pub(crate) fn is_update(&self, workflow: &str, version: u32) -> bool {
         let last = self.look(|declared| {
             declared.get(workflow).and_then(|versions| versions.plans.keys().next_back().copied())
         });
@@ -249,9 +249,9 @@ impl<W: Workflow> AnyPlan for Plan<W> {
         }
     }
 
-    async fn run(&self, job: Job<'_>) -> Result<Left, String> {
-        let Job { house, lease, mailbox, claimed, memory, row_seq, not_before } = job;
-        self.readable(&claimed.params, &memory, house.release)?;
+    async fn run(&self, job: Job<'_>) -> Result<RunExit, String> {
+        let Job { engine_context, lease, inbox, claimed, memory, row_seq, not_before } = job;
+        self.readable(&claimed.params, &memory, engine_context.release)?;
         let (params, state) = decode::<W>(&claimed.params, &memory)?;
         let unknown = Unknown::of(&memory.state, &state);
         let mut memory = memory;
@@ -259,25 +259,25 @@ impl<W: Workflow> AnyPlan for Plan<W> {
             // The default state needs no event: every release makes it anew.
             memory.state = serde_json::to_value(&state).unwrap_or_default();
         }
-        if let Some(wish) = claimed.wish {
-            mailbox.put(wish);
+        if let Some(control) = claimed.control {
+            inbox.put(control);
         }
         let context = sealing_context(&claimed.tenant, claimed.resource.as_deref(), self.kind());
         let adopted = memory.adopted;
-        let book = Book {
+        let journal = JournalWriter {
             memory,
             seq: claimed.seq,
-            hold: Hold { id: claimed.id, node: lease.node, epoch: claimed.epoch },
+            hold: Ownership { id: claimed.id, node: lease.node, epoch: claimed.epoch },
             pending: crate::event::Changes::default(),
             announced: BTreeSet::new(),
             lose_calls: None,
-            portrait: None,
-            portrayed: None,
+            record_update: None,
+            written_record: None,
             unknown,
-            sealer: Sealer::new(&house.ring, context),
-            store: Arc::clone(&house.store),
-            clock: Arc::clone(&house.clock),
-            feed: house.feed.clone(),
+            sealer: Sealer::new(&engine_context.ring, context),
+            store: Arc::clone(&engine_context.store),
+            clock: Arc::clone(&engine_context.clock),
+            event_feed: engine_context.event_feed.clone(),
         };
         let op = Operation {
             id: claimed.id,
@@ -288,23 +288,23 @@ impl<W: Workflow> AnyPlan for Plan<W> {
             params,
             state,
             input: W::Input::default(),
-            book,
+            journal,
         };
-        let mut course = Course {
+        let mut execution = Execution {
             plan: self,
-            house,
+            engine_context,
             lease,
-            mailbox,
+            inbox,
             op,
             phase: claimed.phase,
             created_at: claimed.created_at,
             deadline_at: claimed.deadline_at,
-            heard: 0,
+            processed: 0,
             not_before,
             row_seq,
             signal: claimed.signal,
             orphaned: claimed.orphaned || adopted,
         };
-        Ok(course.drive().await)
+        Ok(execution.run_to_exit().await)
     }
 }

@@ -33,7 +33,7 @@ pub trait Step<W: Workflow>: Send + Sync + 'static {
         done()
     }
 
-    /// Does to the input what `run` would do, and nothing to the world: for a dry run. What only the far side knows
+    /// Does to the input what `run` would do, and nothing to the world: for a dry run. What only the external system knows
     /// is left out or made up.
     async fn preview(&self, op: &mut Operation<W>) -> Result<(), Halt> {
         if self.effect() != Effect::Pure {
@@ -45,7 +45,7 @@ pub trait Step<W: Workflow>: Send + Sync + 'static {
         }
     }
 
-    /// What the far side offers after a crash with unknown outcome.
+    /// What the external system offers after a crash with unknown outcome.
     fn effect(&self) -> Effect {
         Effect::Keyed
     }
@@ -90,7 +90,7 @@ macro_rules! named {
 pub enum Effect {
     /// Touches nothing outside: needs no record that it started, and no undo.
     Pure,
-    /// The far side honours our token, or can be searched by it: running again is safe.
+    /// The external system honours our token, or can be searched by it: running again is safe.
     Keyed,
     /// Neither. After a crash in the middle an operator decides; the engine never guesses.
     Once,

@@ -15,11 +15,11 @@ use tokio::sync::Notify;
 use crate::clock::Timestamp;
 use crate::event::Event;
 use crate::ids::{NodeId, OperationId};
-use crate::phase::{Phase, Verb};
+use crate::phase::{Phase, PhaseVerb};
 pub use memory::{MemoryStore, QUEUED};
-pub use resource::{Expect, Portrait, ResourcePage, ResourceQuery, ResourceRow, ResourceWrite, Touch};
+pub use resource::{Expect, RecordUpdate, ResourcePage, ResourceQuery, ResourceRow, ResourceWrite, Touch};
 pub use saved::{
-    RowKey, SavedEvent, SavedOperation, SavedReader, SealedPage, SealedPlace, SealedRow, SealedStore,
+    RowKey, SavedEvent, SavedOperation, SavedReader, SealedColumn, SealedPage, SealedRow, SealedStore,
     SealedWriter,
 };
 pub use totals::{Ended, Total};
@@ -33,10 +33,14 @@ pub trait Store: Send + Sync + 'static {
     /// Makes this node known. What `previous` owned is free at once: its caller has proof that it is dead.
     async fn join(&self, node: NodeId, previous: Option<NodeId>, lease: Duration) -> Result<(), StoreError>;
 
-    /// Renews the lease, frees what nodes with an expired lease owned, and brings wishes for our operations.
+    /// Renews the lease, frees what nodes with an expired lease owned, and brings control requests for our operations.
     /// Nothing but the renewal makes it fail or wait for long. `Fenced` when this node has been declared dead:
     /// it must let go of everything and join anew.
-    async fn heartbeat(&self, node: NodeId, lease: Duration) -> Result<Vec<(OperationId, Wish)>, StoreError>;
+    async fn heartbeat(
+        &self,
+        node: NodeId,
+        lease: Duration,
+    ) -> Result<Vec<(OperationId, ControlRequest)>, StoreError>;
 
     /// Says good-bye: what this node still owns is free at once.
     async fn leave(&self, node: NodeId) -> Result<(), StoreError>;
@@ -50,10 +54,10 @@ pub trait Store: Send + Sync + 'static {
     /// Takes operations that are due and that nobody owns, at most `limit`, fairly between tenants.
     async fn claim(&self, node: NodeId, now: Timestamp, limit: usize) -> Result<Claims, StoreError>;
 
-    async fn show(&self, id: OperationId) -> Result<Option<Shown>, StoreError>;
+    async fn show(&self, id: OperationId) -> Result<Option<OperationDetail>, StoreError>;
 
     /// Newest first.
-    async fn list(&self, query: &Query) -> Result<Vec<Summary>, StoreError>;
+    async fn list(&self, query: &OperationQuery) -> Result<Vec<Summary>, StoreError>;
 
     /// Events with a number above `after`, oldest first.
     async fn journal(&self, id: OperationId, after: u32, limit: usize) -> Result<Vec<Event>, StoreError>;
@@ -64,7 +68,7 @@ pub trait Store: Send + Sync + 'static {
     async fn resources(&self, query: &ResourceQuery) -> Result<ResourcePage, StoreError>;
 
     /// How many operations fit, by workflow and phase, among the newest `limit` that do.
-    async fn totals(&self, query: &Query) -> Result<Vec<Total>, StoreError> {
+    async fn totals(&self, query: &OperationQuery) -> Result<Vec<Total>, StoreError> {
         Ok(Total::count(self.list(query).await?))
     }
 
@@ -81,7 +85,7 @@ pub trait Store: Send + Sync + 'static {
     async fn ping(&self) -> Result<(), StoreError>;
 
     /// Rings when there may be something to claim that this process did not put there itself.
-    fn bell(&self) -> &Notify;
+    fn wake_up(&self) -> &Notify;
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -114,7 +118,7 @@ pub enum Write {
     Finish(Box<Finish>),
     Wish {
         id: OperationId,
-        wish: Wish,
+        control: ControlRequest,
     },
     Signal {
         key: String,
@@ -148,7 +152,7 @@ pub struct Create {
     pub beside: Option<ResourceWrite>,
     /// An operation on the same resource that is asked to end for this one. One that cannot be asked any longer
     /// is no obstacle.
-    pub supersedes: Option<(OperationId, Wish)>,
+    pub supersedes: Option<(OperationId, ControlRequest)>,
 }
 
 /// The same key from the same caller means the same operation.
@@ -162,7 +166,7 @@ pub struct Idempotency {
 
 /// Proof of ownership that a later owner makes worthless.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Hold {
+pub struct Ownership {
     pub id: OperationId,
     pub node: NodeId,
     pub epoch: i64,
@@ -175,17 +179,17 @@ pub struct Append {
     /// For lists: the phase in the row, where it changes without the operation being put down.
     pub phase: Option<Phase>,
     /// The control request that this event deals with: the row keeps only one with a greater number.
-    pub heard: Option<i64>,
+    pub processed: Option<i64>,
     /// A signal that this event takes over from the inbox. Rare, so it is out of the way.
     pub consumes: Option<Box<TakenSignal>>,
     /// What the resource of this operation looks like now, with its name. Rare too.
-    pub portrait: Option<Box<(String, Portrait)>>,
+    pub record_update: Option<Box<(String, RecordUpdate)>>,
 }
 
-/// Puts an operation down until a time, a signal or a wish.
+/// Puts an operation down until a time, a signal or a control request.
 #[derive(Debug, Clone)]
 pub struct Park {
-    pub hold: Hold,
+    pub hold: Ownership,
     /// `None` when there is nothing new to say: a poll that found nothing costs no event.
     pub event: Option<Event>,
     pub phase: Phase,
@@ -201,15 +205,15 @@ pub struct Park {
     pub memory: Option<(String, u32)>,
     /// The number of the last control request that was dealt with or dropped. One with a greater number wakes
     /// the operation at once; any other is cleared.
-    pub heard: i64,
+    pub processed: i64,
     /// What wakes the operation at once does not wake it before this moment.
     pub not_before: Option<Timestamp>,
-    pub portrait: Option<(String, Portrait)>,
+    pub record_update: Option<(String, RecordUpdate)>,
 }
 
 #[derive(Debug, Clone)]
 pub struct Finish {
-    pub hold: Hold,
+    pub hold: Ownership,
     /// `None` when the event was written before a crash and only the row is left to move.
     pub event: Option<Event>,
     pub phase: Phase,
@@ -220,13 +224,13 @@ pub struct Finish {
     pub seq: u32,
     /// The resource of this operation: its record learns the phase if this is still its newest operation.
     pub settles: Option<String>,
-    pub portrait: Option<(String, Portrait)>,
+    pub record_update: Option<(String, RecordUpdate)>,
 }
 
-/// What an operator or a door wants of an operation.
+/// What an operator or an API wants of an operation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Wish {
-    pub verb: Verb,
+pub struct ControlRequest {
+    pub verb: PhaseVerb,
     pub by: String,
     #[serde(default)]
     pub reason: String,
@@ -269,7 +273,7 @@ pub enum Receipt {
     /// How many waits a signal ended.
     Woke(usize),
     NoSuchOperation,
-    /// The phase in which the wish makes no sense.
+    /// The phase in which the control request makes no sense.
     NotNow(Phase),
 }
 
@@ -301,7 +305,7 @@ pub struct Claimed {
     pub seq: u32,
     /// The owner before died: a call may have happened that was not recorded.
     pub orphaned: bool,
-    pub wish: Option<Wish>,
+    pub control: Option<ControlRequest>,
     pub signal: Option<Signal>,
     /// Why this release cannot read its journal, where a newer release wrote it. The events are not all here.
     pub unreadable: Option<String>,
@@ -322,12 +326,12 @@ pub struct Summary {
     pub deadline_at: Timestamp,
     pub finished_at: Option<Timestamp>,
     pub owner: Option<NodeId>,
-    pub wish: Option<Wish>,
+    pub control: Option<ControlRequest>,
 }
 
 /// Everything about one operation except its journal.
 #[derive(Debug, Clone)]
-pub struct Shown {
+pub struct OperationDetail {
     pub summary: Summary,
     pub params: String,
     pub memory: Option<String>,
@@ -336,7 +340,7 @@ pub struct Shown {
 }
 
 #[derive(Debug, Clone, Default)]
-pub struct Query {
+pub struct OperationQuery {
     pub workflow: Option<String>,
     pub phases: Vec<Phase>,
     pub tenant: Option<String>,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::budget::{Budget, RetryPolicy};
-use crate::outcome::{Cause, Done, Halt, LetGo, Outcome};
+use crate::outcome::{Abandon, Cause, Done, Halt, Outcome};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Verdict {
@@ -14,12 +14,12 @@ pub(crate) enum Verdict {
     TryAgain { delay: Duration, spent: Budget, cause: Cause },
     GiveUp(Cause),
     AskPerson(Cause),
-    LetGo(LetGo),
+    LetGo(Abandon),
 }
 
 /// What is known about the step that answered.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Standing {
+pub(crate) struct StepStanding {
     pub(crate) policy: RetryPolicy,
     pub(crate) spent: Budget,
     /// Where it would fail, it is skipped.
@@ -30,7 +30,7 @@ pub(crate) struct Standing {
 /// No step sleeps longer without looking again, whatever it asked for.
 const SLEEP_MAX: Duration = Duration::from_hours(24 * 30);
 
-pub(crate) fn decide(outcome: Outcome, standing: Standing) -> Verdict {
+pub(crate) fn decide(outcome: Outcome, standing: StepStanding) -> Verdict {
     match outcome {
         Ok(Done::Complete) => Verdict::Next,
         Ok(Done::Unneeded { reason }) => Verdict::Unneeded(reason),
@@ -48,7 +48,7 @@ pub(crate) fn decide(outcome: Outcome, standing: Standing) -> Verdict {
     }
 }
 
-fn give_up(cause: Cause, standing: Standing) -> Verdict {
+fn give_up(cause: Cause, standing: StepStanding) -> Verdict {
     if standing.is_clean_up { Verdict::Skip(cause) } else { Verdict::GiveUp(cause) }
 }
 
@@ -66,7 +66,7 @@ mod tests {
 
     #[track_caller]
     fn check(outcome: Outcome, spent: Budget, is_clean_up: bool, expect: &str) {
-        let standing = Standing { policy: RetryPolicy::default(), spent, is_clean_up, chance: 0 };
+        let standing = StepStanding { policy: RetryPolicy::default(), spent, is_clean_up, chance: 0 };
         assert_eq!(format!("{:?}", decide(outcome, standing)), expect);
     }
 

@@ -11,7 +11,7 @@ use crate::operation::Operation;
 use crate::outcome::Cause;
 use crate::phase::Phase;
 use crate::secret::Sealer;
-use crate::store::Portrait;
+use crate::store::RecordUpdate;
 
 /// Anything that may be saved. `SecretString` is not among them, so a secret in a saved type does not compile.
 pub trait Record: Serialize + DeserializeOwned + Send + Sync + 'static {}
@@ -33,7 +33,7 @@ pub trait Workflow: Send + Sync + 'static {
     /// What one pass puts together. Never saved: empty when a pass begins.
     type Input: Default + Send + Sync;
 
-    /// Turns what came in through a door into what is saved. The place to seal secrets and to check what the
+    /// Turns what came in through an API into what is saved. The place to seal secrets and to check what the
     /// types alone do not say. The text of an error names the field and the fix.
     fn admit(asked: Value, _sealer: &Sealer) -> Result<Self::Params, String> {
         parse(asked)
@@ -47,7 +47,7 @@ pub trait Workflow: Send + Sync + 'static {
     /// What the record of its resource looks like once the operation rests: it is over, however it ended, or it
     /// is stuck. Saved in the commit that says so. The place to forget what only the operation needed, and to
     /// leave word for others. Nothing leaves the record as its steps portrayed it.
-    fn parting(_op: &Operation<Self>, _rest: &Rest<'_>) -> Option<Portrait>
+    fn on_settled(_op: &Operation<Self>, _rest: &Settled<'_>) -> Option<RecordUpdate>
     where
         Self: Sized,
     {
@@ -57,7 +57,7 @@ pub trait Workflow: Send + Sync + 'static {
 
 /// How an operation came to rest.
 #[derive(Debug, Clone, Copy)]
-pub struct Rest<'a> {
+pub struct Settled<'a> {
     /// A final phase, or stuck.
     pub phase: Phase,
     /// The step at which it went wrong, where one did.
@@ -98,10 +98,10 @@ pub trait Resource: Record {
         None
     }
 
-    fn portrait(&self) -> Result<Portrait, String> {
+    fn record_update(&self) -> Result<RecordUpdate, String> {
         let labels = self.labels().into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
         let record = serde_json::to_string(self).map_err(|error| error.to_string())?;
         let kind = Self::KIND.to_owned();
-        Ok(Portrait { kind, record, labels, gone_at: self.gone_at(), due_at: self.due_at() })
+        Ok(RecordUpdate { kind, record, labels, gone_at: self.gone_at(), due_at: self.due_at() })
     }
 }

@@ -1,6 +1,6 @@
 //! `demo`: everything at work in a few seconds, in a directory that is gone afterwards.
 
-pub mod device;
+pub mod demo_client;
 mod launch;
 mod ledger;
 mod open;
@@ -30,14 +30,14 @@ use ::serverless::model::CREATE;
 use app::App;
 use app::cli::Global;
 use app::commands::Commands;
-use app::compose::House;
+use app::compose::ComposedEngine;
 use app::config::Config;
 use app::exit::Exit;
 use app::logs;
-use app::output::{self, Answer, Cell, Mood, Table, lasted, note};
+use app::output::{self, Cell, Mood, Render, Table, lasted, note};
 use app::signals::Signals;
 use ledger::{Expected, Ledger};
-use open::Place;
+use open::ConsoleAddress;
 use play::{Ending, Play};
 
 /// The workflow of the example.
@@ -84,12 +84,12 @@ struct Story {
 }
 
 #[derive(Debug, Serialize)]
-struct Report {
+struct DemoReport {
     operations: Vec<Story>,
     ledger: Ledger,
 }
 
-impl Answer for Report {
+impl Render for DemoReport {
     fn table(&self, is_wide: bool) -> Table {
         let mut columns = vec!["FOR", "WORKFLOW", "WHAT HAPPENED", "STEPS", "TIME"];
         columns.extend(is_wide.then_some("OPERATION"));
@@ -118,21 +118,21 @@ impl Answer for Report {
     }
 }
 
-impl Report {
+impl DemoReport {
     fn succeeded(&self, workflow: &str) -> BTreeSet<String> {
         let is_good = |story: &&Story| story.workflow == workflow && story.phase == Phase::Succeeded.as_str();
         self.operations.iter().filter(is_good).map(|story| story.operation.simple().to_string()).collect()
     }
 
     /// What did not go as it should, if anything.
-    fn complaint(&self) -> Option<String> {
+    fn error_text(&self) -> Option<String> {
         if let Some(story) = self.operations.iter().find(|story| story.ending != story.expected) {
             return Some(format!(
                 "{} for {} was to be {:?} but is {:?}: {}",
                 story.workflow, story.name, story.expected, story.ending, story.what_happened
             ));
         }
-        self.ledger.complaint(&self.expected())
+        self.ledger.error_text(&self.expected())
     }
 
     fn expected(&self) -> Expected {
@@ -158,30 +158,30 @@ async fn run(global: &Global, args: &DemoArgs) -> Result<Exit> {
     let _logs = global.log_level.as_ref().map(|_| logs::init(&config.log)).transpose()?;
     note("an engine on a temporary SQLite file, and a far side that it calls over HTTP\n");
     let place = if args.serve || args.listen.is_some() {
-        Some(Place::take(args.listen, config.server.listen).await?)
+        Some(ConsoleAddress::take(args.listen, config.server.listen).await?)
     } else {
         None
     };
     let meter = Arc::new(Meter::new());
-    let house = House::open(&global.app, &config, &meter).await?;
-    let Some(sandbox) = &house.sandbox else { bail!("the demonstration needs its sandbox") };
+    let composed = ComposedEngine::open(&global.app, &config, &meter).await?;
+    let Some(sandbox) = &composed.sandbox else { bail!("the demonstration needs its sandbox") };
     let sandbox = sandbox.url();
-    house.engine.start(None).await.context("cannot start the engine")?;
-    let platform = Platform::open(&house, &config, &meter, "platform", Role::Broker).await?;
-    let launcher = Platform::open(&house, &config, &meter, "launcher", Role::Launcher).await?;
+    composed.engine.start(None).await.context("cannot start the engine")?;
+    let platform = Platform::open(&composed, &config, &meter, "platform", Role::Broker).await?;
+    let launcher = Platform::open(&composed, &config, &meter, "launcher", Role::Launcher).await?;
     let mut signals = Signals::catch()?;
     let operations = tokio::select! {
-        operations = Play::new(&house.engine, &platform, &launcher, &sandbox)?.all() => operations?,
+        operations = Play::new(&composed.engine, &platform, &launcher, &sandbox)?.all() => operations?,
         // An error and not an end at once, so that the directory goes away.
         name = signals.next() => bail!("stopped by {name}"),
     };
-    let report = Report { operations, ledger: Ledger::read(&sandbox).await? };
+    let report = DemoReport { operations, ledger: Ledger::read(&sandbox).await? };
     if place.is_none() {
-        house.engine.stop(config.engine.stop_grace.get()).await;
+        composed.engine.stop(config.engine.stop_grace.get()).await;
     }
     output::print(global.output, &report)?;
-    if let Some(complaint) = report.complaint() {
-        bail!("the demonstration did not go as it should: {complaint}");
+    if let Some(error_text) = report.error_text() {
+        bail!("the demonstration did not go as it should: {error_text}");
     }
     note(report.ledger.proof(report.succeeded(GREETING).len()));
     let Some(place) = place else {
@@ -189,13 +189,13 @@ async fn run(global: &Global, args: &DemoArgs) -> Result<Exit> {
         return Ok(Exit::GOOD);
     };
     drop((platform, launcher));
-    place.open(&house, &config, &meter, &mut signals).await?;
-    house.engine.stop(config.engine.stop_grace.get()).await;
+    place.open(&composed, &config, &meter, &mut signals).await?;
+    composed.engine.stop(config.engine.stop_grace.get()).await;
     Ok(Exit::GOOD)
 }
 
 /// Short pauses, because somebody is watching. No file and no environment may lead the demonstration to a
-/// real database or a real far side.
+/// real database or a real external system.
 fn config(app: &App, dir: &Path, log_level: Option<&str>) -> Result<Config> {
     let dir = dir.to_str().context("the temporary directory has no readable name")?;
     let flags = [
@@ -254,10 +254,10 @@ mod tests {
     }
 
     #[test]
-    fn it_complains_about_a_wrong_ending_and_counts_only_what_succeeded() {
-        let report = |story| Report { operations: vec![story], ledger: Ledger::default() };
+    fn it_reports_about_a_wrong_ending_and_counts_only_what_succeeded() {
+        let report = |story| DemoReport { operations: vec![story], ledger: Ledger::default() };
         let wrong = report(story(GREETING, Ending::Undone, Ending::Healed, Phase::Undone));
-        assert!(wrong.complaint().unwrap_or_default().contains("Healed"));
+        assert!(wrong.error_text().unwrap_or_default().contains("Healed"));
         assert_eq!(wrong.expected().greeted.len(), 0);
         let good = |workflow| report(story(workflow, Ending::Succeeded, Ending::Succeeded, Phase::Succeeded));
         assert_eq!(good(GREETING).expected().greeted, [Uuid::nil().simple().to_string()].into());
@@ -266,7 +266,7 @@ mod tests {
             (CREATE, "0 documents were made where 1"),
             (LAUNCH, "0 instances were made where 2"),
         ] {
-            let told = good(workflow).complaint().unwrap_or_default();
+            let told = good(workflow).error_text().unwrap_or_default();
             assert_eq!(told, format!("{what} were asked for"));
         }
     }

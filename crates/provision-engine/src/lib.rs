@@ -7,12 +7,12 @@ mod tests;
 use ::app::App;
 
 use ::demo::Demo;
-use ::launch::Launch;
+use ::launch::LaunchProduct;
 use ::runtimes::Runtimes;
 use ::serverless::Serverless;
 
-pub use ::app::{Config, House, listener, output};
-pub use demo::{device, platform};
+pub use ::app::{ComposedEngine, Config, listener, output};
+pub use demo::{demo_client, platform};
 
 /// The program with its products, in the order of their settings, workflows and commands.
 pub fn app() -> App {
@@ -21,5 +21,5 @@ pub fn app() -> App {
         .product::<Demo>()
         .product::<Runtimes>()
         .product::<Serverless>()
-        .product::<Launch>()
+        .product::<LaunchProduct>()
 }

@@ -1,4 +1,4 @@
-//! How every far side reads a body and says no: JSON in, and `{"error": "…"}` out.
+//! How every external system reads a body and says no: JSON in, and `{"error": "…"}` out.
 
 use axum::Json;
 use axum::body::Bytes;
@@ -17,49 +17,51 @@ pub(crate) fn body_limit() -> DefaultBodyLimit {
 
 /// A call that is not carried out, and why.
 #[derive(Debug)]
-pub(crate) struct Refusal {
+pub(crate) struct CallError {
     status: StatusCode,
     message: String,
 }
 
-impl Refusal {
+impl CallError {
     pub(crate) fn new(status: StatusCode, message: impl Into<String>) -> Self {
-        Refusal { status, message: message.into() }
+        CallError { status, message: message.into() }
     }
 
     pub(crate) fn bad_request(message: impl Into<String>) -> Self {
-        Refusal::new(StatusCode::BAD_REQUEST, message)
+        CallError::new(StatusCode::BAD_REQUEST, message)
     }
 }
 
-impl IntoResponse for Refusal {
+impl IntoResponse for CallError {
     fn into_response(self) -> Response {
         (self.status, Json(json!({"error": self.message}))).into_response()
     }
 }
 
-/// A JSON body. The content type does not matter, because people try these far sides with curl.
+/// A JSON body. The content type does not matter, because people try these external systems with curl.
 pub(crate) struct JsonBody<T>(pub(crate) T);
 
 impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for JsonBody<T> {
-    type Rejection = Refusal;
+    type Rejection = CallError;
 
-    async fn from_request(request: Request, state: &S) -> Result<Self, Refusal> {
+    async fn from_request(request: Request, state: &S) -> Result<Self, CallError> {
         let bytes = Bytes::from_request(request, state)
             .await
-            .map_err(|rejection| Refusal::new(rejection.status(), rejection.body_text()))?;
-        serde_json::from_slice(&bytes).map(JsonBody).map_err(|error| Refusal::bad_request(error.to_string()))
+            .map_err(|rejected_call| CallError::new(rejected_call.status(), rejected_call.body_text()))?;
+        serde_json::from_slice(&bytes)
+            .map(JsonBody)
+            .map_err(|error| CallError::bad_request(error.to_string()))
     }
 }
 
-impl From<QueryRejection> for Refusal {
-    fn from(rejection: QueryRejection) -> Self {
-        Refusal::new(rejection.status(), rejection.body_text())
+impl From<QueryRejection> for CallError {
+    fn from(rejected_call: QueryRejection) -> Self {
+        CallError::new(rejected_call.status(), rejected_call.body_text())
     }
 }
 
-impl From<PathRejection> for Refusal {
-    fn from(rejection: PathRejection) -> Self {
-        Refusal::new(rejection.status(), rejection.body_text())
+impl From<PathRejection> for CallError {
+    fn from(rejected_call: PathRejection) -> Self {
+        CallError::new(rejected_call.status(), rejected_call.body_text())
     }
 }

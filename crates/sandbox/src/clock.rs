@@ -1,4 +1,4 @@
-//! The time of the far sides: the wall clock, and how far somebody turned it ahead.
+//! The time of the external systems: the wall clock, and how far somebody turned it ahead.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,12 +12,12 @@ use serde_json::{Value, json};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-use crate::answer::{JsonBody, Refusal};
+use crate::answer::{CallError, JsonBody};
 
 /// Ten years; more makes no sense and could leave the range of dates.
 const AHEAD_MS_MAX: u64 = 10 * 366 * 24 * 3600 * 1000;
 
-/// A far side has a clock of its own, as it would have in production.
+/// An external system has a clock of its own, as it would have in production.
 #[derive(Debug, Default)]
 pub(crate) struct Clock {
     ahead_ms: AtomicU64,
@@ -58,9 +58,9 @@ async fn show(State(clock): State<Arc<Clock>>) -> Json<Value> {
 async fn advance(
     State(clock): State<Arc<Clock>>,
     JsonBody(body): JsonBody<AdvanceBody>,
-) -> Result<Json<Value>, Refusal> {
+) -> Result<Json<Value>, CallError> {
     if body.advance_ms > AHEAD_MS_MAX {
-        return Err(Refusal::bad_request(format!("advance_ms must be at most {AHEAD_MS_MAX}")));
+        return Err(CallError::bad_request(format!("advance_ms must be at most {AHEAD_MS_MAX}")));
     }
     clock.advance(Duration::from_millis(body.advance_ms));
     Ok(clock.body())

@@ -1,4 +1,4 @@
-//! The Director: a GraphQL far side that knows every runtime by its labels.
+//! The Director: a GraphQL external system that knows every runtime by its labels.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Bound;
@@ -16,12 +16,12 @@ use serde_json::{Map, Value, json};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-use crate::World;
+use crate::SandboxShared;
 use crate::answer::JsonBody;
 use crate::faults::{self, Gate};
-use crate::graphql::{self, Arguments, Caller, GRAPHQL_BYTES_MAX, Refused, Root};
+use crate::graphql::{self, Arguments, GRAPHQL_BYTES_MAX, GraphqlError, GraphqlUser, Root};
 use crate::identity::bearer;
-use crate::ledger::System;
+use crate::ledger::LedgerSystem;
 
 const LABELS_PER_RUNTIME_MAX: usize = 200;
 const PAGE_DEFAULT: usize = 200;
@@ -52,20 +52,20 @@ pub(crate) struct Director {
 /// The provisioner bounds how many runtimes there are.
 #[derive(Debug, Default)]
 struct Registry {
-    script: Script,
-    runtimes: BTreeMap<Arc<str>, Runtime>,
+    script: DirectorScript,
+    runtimes: BTreeMap<Arc<str>, DirectorRuntime>,
     /// Who has this text under this key, so that thousands of runtimes are not looked through for one.
     by_label: HashMap<(String, String), BTreeSet<Arc<str>>>,
 }
 
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Script {
+struct DirectorScript {
     require_token: bool,
 }
 
 #[derive(Debug)]
-struct Runtime {
+struct DirectorRuntime {
     tenant: String,
     name: String,
     description: Option<String>,
@@ -74,7 +74,7 @@ struct Runtime {
     since: OffsetDateTime,
 }
 
-impl Runtime {
+impl DirectorRuntime {
     fn body(&self, id: &str) -> Value {
         json!({
             "id": id,
@@ -92,7 +92,7 @@ impl Runtime {
 impl Director {
     /// `input` is the runtime input of a provisioning, with name and labels.
     pub(crate) fn register(&self, id: &str, tenant: &str, input: &Value, now: OffsetDateTime) {
-        let runtime = Runtime {
+        let runtime = DirectorRuntime {
             tenant: tenant.to_owned(),
             name: input["name"].as_str().unwrap_or_default().to_owned(),
             description: input["description"].as_str().map(str::to_owned),
@@ -160,11 +160,11 @@ impl Registry {
         }
     }
 
-    fn owned(&self, id: &str, caller: &Caller) -> Option<&Runtime> {
+    fn owned(&self, id: &str, caller: &GraphqlUser) -> Option<&DirectorRuntime> {
         self.runtimes.get(id).filter(|runtime| runtime.tenant == caller.tenant)
     }
 
-    fn page(&self, arguments: &Arguments, caller: &Caller) -> Result<Value, Refused> {
+    fn page(&self, arguments: &Arguments, caller: &GraphqlUser) -> Result<Value, GraphqlError> {
         let filters = match arguments.get("filter") {
             None | Some(Value::Null) => Vec::new(),
             Some(Value::Array(filters)) => filters.iter().map(Filter::of).collect(),
@@ -173,10 +173,12 @@ impl Registry {
         let first = arguments.get("first").and_then(Value::as_u64).unwrap_or(PAGE_DEFAULT as u64);
         let first = usize::try_from(first).unwrap_or(usize::MAX);
         if !(1..=PAGE_MAX).contains(&first) {
-            return Err(Refused::bad_request(format!("first must be between 1 and {PAGE_MAX}, got {first}")));
+            return Err(GraphqlError::bad_request(format!(
+                "first must be between 1 and {PAGE_MAX}, got {first}"
+            )));
         }
         let after = arguments.get("after").and_then(Value::as_str).filter(|after| !after.is_empty());
-        let found: Vec<(&Arc<str>, &Runtime)> = self
+        let found: Vec<(&Arc<str>, &DirectorRuntime)> = self
             .candidates(&filters)
             .filter(|(_, runtime)| runtime.tenant == caller.tenant)
             .filter(|(_, runtime)| filters.iter().all(|filter| filter.is_met_by(runtime)))
@@ -185,7 +187,7 @@ impl Registry {
         let rest = &found[from..];
         let page = &rest[..rest.len().min(first)];
         let cursor =
-            |end: Option<&(&Arc<str>, &Runtime)>| end.map_or(String::new(), |(id, _)| id.to_string());
+            |end: Option<&(&Arc<str>, &DirectorRuntime)>| end.map_or(String::new(), |(id, _)| id.to_string());
         Ok(json!({
             "data": page.iter().map(|(id, runtime)| runtime.body(id)).collect::<Vec<_>>(),
             "pageInfo": {
@@ -201,7 +203,7 @@ impl Registry {
     fn candidates<'a>(
         &'a self,
         filters: &[Filter],
-    ) -> Box<dyn Iterator<Item = (&'a Arc<str>, &'a Runtime)> + 'a> {
+    ) -> Box<dyn Iterator<Item = (&'a Arc<str>, &'a DirectorRuntime)> + 'a> {
         let indexed = filters.iter().find_map(|filter| Some((filter.key.clone(), filter.text.clone()?)));
         match indexed {
             None => Box::new(self.runtimes.range::<str, _>((Bound::Unbounded, Bound::<&str>::Unbounded))),
@@ -235,16 +237,16 @@ impl Filter {
         Filter { key: filter["key"].as_str().unwrap_or_default().to_owned(), text }
     }
 
-    fn is_met_by(&self, runtime: &Runtime) -> bool {
+    fn is_met_by(&self, runtime: &DirectorRuntime) -> bool {
         let Some(value) = runtime.labels.get(&self.key) else { return false };
         self.text.as_ref().is_none_or(|text| texts(value).any(|found| found == text))
     }
 }
 
 impl Root for Director {
-    fn answer(&self, field: &str, arguments: Arguments, caller: &Caller) -> Result<Value, Refused> {
+    fn answer(&self, field: &str, arguments: Arguments, caller: &GraphqlUser) -> Result<Value, GraphqlError> {
         if caller.tenant.is_empty() {
-            return Err(Refused::bad_request("tenant header is empty"));
+            return Err(GraphqlError::bad_request("tenant header is empty"));
         }
         let text = |name: &str| arguments.get(name).and_then(Value::as_str).unwrap_or_default();
         let mut registry = self.registry();
@@ -259,16 +261,16 @@ impl Root for Director {
                 let value = arguments.get("value").cloned().unwrap_or_default();
                 let Some(runtime) = registry.owned(id, caller) else {
                     let message = format!("the runtime {id:?} was not found");
-                    return Err(Refused { message, error_code: 404 });
+                    return Err(GraphqlError { message, error_code: 404 });
                 };
                 if runtime.labels.len() >= LABELS_PER_RUNTIME_MAX && !runtime.labels.contains_key(key) {
                     let message = format!("a runtime has at most {LABELS_PER_RUNTIME_MAX} labels");
-                    return Err(Refused::bad_request(message));
+                    return Err(GraphqlError::bad_request(message));
                 }
                 registry.set_label(&Arc::from(id), key, value.clone());
                 Ok(json!({"key": key, "value": value}))
             }
-            other => Err(Refused::internal(format!("the field {other} is not implemented"))),
+            other => Err(GraphqlError::internal(format!("the field {other} is not implemented"))),
         }
     }
 }
@@ -276,13 +278,13 @@ impl Root for Director {
 /// It was the same in all years.
 const DIALECT: u16 = 2020;
 
-pub(crate) fn routes(world: &World) -> Router {
-    let gate = Gate { system: System::Director, faults: Arc::clone(&world.faults) };
+pub(crate) fn routes(world: &SandboxShared) -> Router {
+    let gate = Gate { system: LedgerSystem::Director, faults: Arc::clone(&world.faults) };
     let director: Arc<dyn Root> = world.director.clone();
     let schema = graphql::schema(include_str!("../schema/director.graphql"), DIALECT, &director);
     let calls = Router::new()
         .route("/director/graphql", post(call))
-        .route_layer(middleware::from_fn_with_state(gate, faults::strike))
+        .route_layer(middleware::from_fn_with_state(gate, faults::hit))
         .layer(DefaultBodyLimit::max(GRAPHQL_BYTES_MAX))
         .with_state((schema, world.clone()));
     let control = Router::new()
@@ -291,7 +293,11 @@ pub(crate) fn routes(world: &World) -> Router {
     calls.merge(control)
 }
 
-async fn call(State((schema, world)): State<(Schema, World)>, headers: HeaderMap, body: Bytes) -> Response {
+async fn call(
+    State((schema, world)): State<(Schema, SandboxShared)>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
     let is_welcome = match headers.get(header::AUTHORIZATION) {
         None => !world.director.registry().script.require_token,
         Some(_) => bearer(&headers).is_some_and(|token| world.identity.is_valid(token, world.clock.now())),
@@ -301,14 +307,17 @@ async fn call(State((schema, world)): State<(Schema, World)>, headers: HeaderMap
         return (StatusCode::UNAUTHORIZED, Json(body)).into_response();
     }
     world.provisioner.settle();
-    graphql::execute(&schema, Caller::of(&headers), &body).await
+    graphql::execute(&schema, GraphqlUser::of(&headers), &body).await
 }
 
-async fn set_script(State(director): State<Arc<Director>>, JsonBody(script): JsonBody<Script>) -> StatusCode {
+async fn set_script(
+    State(director): State<Arc<Director>>,
+    JsonBody(script): JsonBody<DirectorScript>,
+) -> StatusCode {
     director.registry().script = script;
     StatusCode::NO_CONTENT
 }
 
-async fn show_script(State(director): State<Arc<Director>>) -> Json<Script> {
+async fn show_script(State(director): State<Arc<Director>>) -> Json<DirectorScript> {
     Json(director.registry().script)
 }

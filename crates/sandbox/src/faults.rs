@@ -13,11 +13,11 @@ use axum::routing::post;
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 
-use crate::answer::Refusal;
+use crate::answer::CallError;
 use crate::cluster;
 use crate::connection::Connection;
 use crate::graphql::GRAPHQL_BYTES_MAX;
-use crate::ledger::System;
+use crate::ledger::LedgerSystem;
 use crate::script::{self, Fault, Script};
 
 const LATENCY_MS_MAX: u64 = 60_000;
@@ -26,7 +26,7 @@ const LATENCY_MS_MAX: u64 = 60_000;
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct CallFault {
-    system: System,
+    system: LedgerSystem,
     kind: FaultKind,
     #[serde(skip_serializing_if = "Option::is_none")]
     latency_ms: Option<u64>,
@@ -59,7 +59,7 @@ enum FaultMethod {
 
 /// What happens to the call that is hit, after it was held back for `latency`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Blow {
+struct FaultEffect {
     latency: Duration,
     act: Act,
 }
@@ -76,12 +76,12 @@ enum Act {
     WorkAndDrop,
     /// The work is not done, and nobody hears of that either.
     Drop,
-    /// The work is not done: something in front of the far side answered in its place.
+    /// The work is not done: something in front of the external system answered in its place.
     Garbage,
 }
 
 impl CallFault {
-    fn blow(&self) -> Result<Blow, String> {
+    fn effect(&self) -> Result<FaultEffect, String> {
         if self.kind != FaultKind::Error && (self.status.is_some() || self.retry_after_s.is_some()) {
             return Err("status and retry_after_s are only for the kind error".into());
         }
@@ -107,11 +107,11 @@ impl CallFault {
                 Act::Error { status, retry_after_s: self.retry_after_s }
             }
         };
-        Ok(Blow { latency: Duration::from_millis(latency_ms), act })
+        Ok(FaultEffect { latency: Duration::from_millis(latency_ms), act })
     }
 
-    fn matches(&self, call: &Call<'_>) -> bool {
-        let Call { system, method, .. } = *call;
+    fn matches(&self, call: &CallInfo<'_>) -> bool {
+        let CallInfo { system, method, .. } = *call;
         let is_method = match self.method {
             None => true,
             Some(FaultMethod::Get) => method == Method::GET,
@@ -124,8 +124,8 @@ impl CallFault {
 
 /// What the faults see of a call.
 #[derive(Debug, Clone, Copy)]
-struct Call<'a> {
-    system: System,
+struct CallInfo<'a> {
+    system: LedgerSystem,
     method: &'a Method,
     path: &'a str,
     body: &'a str,
@@ -141,7 +141,7 @@ fn has_word(text: &str, word: &str) -> bool {
 
 impl Fault for CallFault {
     fn check(&self) -> Result<(), String> {
-        self.blow().map(drop)
+        self.effect().map(drop)
     }
 }
 
@@ -154,14 +154,14 @@ pub(crate) struct Faults {
 
 impl Faults {
     /// What happens to this call, if a fault hits it.
-    fn next_for(&self, call: &Call<'_>) -> Option<Blow> {
+    fn next_for(&self, call: &CallInfo<'_>) -> Option<FaultEffect> {
         let is_about = |word: &str| has_word(call.path, word) || has_word(call.body, word);
         let fault = self.script.take(|fault| fault.matches(call), is_about)?;
-        let mut blow = fault.blow().ok()?;
-        if let Act::WorkOnRelease { releases } = &mut blow.act {
+        let mut effect = fault.effect().ok()?;
+        if let Act::WorkOnRelease { releases } = &mut effect.act {
             *releases = *self.releases.borrow();
         }
-        Some(blow)
+        Some(effect)
     }
 
     /// Every call that is held goes on.
@@ -176,7 +176,7 @@ impl Faults {
         drop(tokio::time::timeout(Duration::from_millis(LATENCY_MS_MAX), released).await);
     }
 
-    fn has_any_for(&self, system: System) -> bool {
+    fn has_any_for(&self, system: LedgerSystem) -> bool {
         self.script.has_any(|fault| fault.system == system)
     }
 }
@@ -193,15 +193,15 @@ async fn release(State(faults): State<Arc<Faults>>) -> StatusCode {
     StatusCode::NO_CONTENT
 }
 
-/// The gate in front of one far side.
+/// The gate in front of one external system.
 #[derive(Debug, Clone)]
 pub(crate) struct Gate {
-    pub(crate) system: System,
+    pub(crate) system: LedgerSystem,
     pub(crate) faults: Arc<Faults>,
 }
 
-/// The middleware that every far side puts around its routes.
-pub(crate) async fn strike(
+/// The middleware that every external system puts around its routes.
+pub(crate) async fn hit(
     State(gate): State<Gate>,
     ConnectInfo(connection): ConnectInfo<Connection>,
     request: Request,
@@ -212,26 +212,32 @@ pub(crate) async fn strike(
     }
     let (parts, body) = request.into_parts();
     let Ok(body) = axum::body::to_bytes(body, GRAPHQL_BYTES_MAX).await else {
-        return Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, "the body is too long").into_response();
+        return CallError::new(StatusCode::PAYLOAD_TOO_LARGE, "the body is too long").into_response();
     };
-    let blow = gate.faults.next_for(&Call {
+    let effect = gate.faults.next_for(&CallInfo {
         system: gate.system,
         method: &parts.method,
         path: parts.uri.path(),
         body: str::from_utf8(&body).unwrap_or_default(),
     });
     let request = Request::from_parts(parts, Body::from(body));
-    let Some(blow) = blow else { return next.run(request).await };
-    // On a task of its own, because a far side does not stop working when its caller stops waiting.
-    let landed = tokio::spawn(land(gate, blow, connection, request, next)).await;
+    let Some(effect) = effect else { return next.run(request).await };
+    // On a task of its own, because an external system does not stop working when its caller stops waiting.
+    let landed = tokio::spawn(land(gate, effect, connection, request, next)).await;
     landed.unwrap_or_else(|_| StatusCode::INTERNAL_SERVER_ERROR.into_response())
 }
 
-async fn land(gate: Gate, blow: Blow, connection: Connection, request: Request, next: Next) -> Response {
-    if !blow.latency.is_zero() {
-        tokio::time::sleep(blow.latency).await;
+async fn land(
+    gate: Gate,
+    effect: FaultEffect,
+    connection: Connection,
+    request: Request,
+    next: Next,
+) -> Response {
+    if !effect.latency.is_zero() {
+        tokio::time::sleep(effect.latency).await;
     }
-    match blow.act {
+    match effect.act {
         Act::Work => next.run(request).await,
         Act::WorkOnRelease { releases } => {
             gate.faults.hold(releases).await;
@@ -239,8 +245,8 @@ async fn land(gate: Gate, blow: Blow, connection: Connection, request: Request, 
         }
         Act::Error { status, retry_after_s } => {
             let mut response = match gate.system {
-                System::Cluster => cluster::on_fault(status),
-                _ => Refusal::new(status, "a scripted fault").into_response(),
+                LedgerSystem::Cluster => cluster::on_fault(status),
+                _ => CallError::new(status, "a scripted fault").into_response(),
             };
             if let Some(seconds) = retry_after_s {
                 response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
@@ -272,8 +278,13 @@ mod tests {
 
     /// One letter per call: the first letter of what happened to it, or a dot.
     fn calls(faults: &Faults, methods: &[Method]) -> String {
-        let call = |method| Call { system: System::Greeter, method, path: "/greetings", body: "{\"a\": 1}" };
-        let letter = |method| match faults.next_for(&call(method)).map(|blow| blow.act) {
+        let call = |method| CallInfo {
+            system: LedgerSystem::Greeter,
+            method,
+            path: "/greetings",
+            body: "{\"a\": 1}",
+        };
+        let letter = |method| match faults.next_for(&call(method)).map(|effect| effect.act) {
             None => '.',
             Some(Act::Work) => 'l',
             Some(Act::WorkOnRelease { .. }) => 'h',

@@ -1,6 +1,6 @@
-//! GraphQL over HTTP for far sides: a schema read from its own language, answered from plain JSON.
+//! GraphQL over HTTP for external systems: a schema read from its own language, answered from plain JSON.
 //!
-//! A far side only answers the fields at the top, with one JSON value each. Everything below is taken out of
+//! An external system only answers the fields at the top, with one JSON value each. Everything below is taken out of
 //! that value by name, so a schema file and a function are a whole GraphQL server.
 
 use std::collections::HashMap;
@@ -31,32 +31,32 @@ const ONLY_NULL: &str = "a field that cannot be null has no answer";
 
 /// Who calls, as far as the headers say.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Caller {
+pub(crate) struct GraphqlUser {
     pub(crate) tenant: String,
     pub(crate) sub_account: Option<String>,
 }
 
-impl Caller {
+impl GraphqlUser {
     pub(crate) fn of(headers: &HeaderMap) -> Self {
         let text = |name| headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
-        Caller { tenant: text("tenant").unwrap_or_default(), sub_account: text("sub-account") }
+        GraphqlUser { tenant: text("tenant").unwrap_or_default(), sub_account: text("sub-account") }
     }
 }
 
-/// An entry of `errors`, with the class that the far side gives it.
+/// An entry of `errors`, with the class that the external system gives it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Refused {
+pub(crate) struct GraphqlError {
     pub(crate) message: String,
     pub(crate) error_code: u16,
 }
 
-impl Refused {
+impl GraphqlError {
     pub(crate) fn bad_request(message: impl Into<String>) -> Self {
-        Refused { message: message.into(), error_code: 400 }
+        GraphqlError { message: message.into(), error_code: 400 }
     }
 
     pub(crate) fn internal(message: impl Into<String>) -> Self {
-        Refused { message: message.into(), error_code: 500 }
+        GraphqlError { message: message.into(), error_code: 500 }
     }
 }
 
@@ -64,7 +64,12 @@ pub(crate) type Arguments = Map<String, JsonValue>;
 
 /// The fields at the top of a schema.
 pub(crate) trait Root: Send + Sync + 'static {
-    fn answer(&self, field: &str, arguments: Arguments, caller: &Caller) -> Result<JsonValue, Refused>;
+    fn answer(
+        &self,
+        field: &str,
+        arguments: Arguments,
+        caller: &GraphqlUser,
+    ) -> Result<JsonValue, GraphqlError>;
 }
 
 /// Builds the schema once, with what it has in a dialect; a mistake in it is a mistake in this crate.
@@ -79,8 +84,10 @@ pub(crate) fn schema(language: &str, dialect: u16, root: &Arc<dyn Root>) -> Sche
         })
         .collect();
     keep_dialect(&mut types, dialect);
-    let shapes: HashMap<String, Shape> =
-        types.iter().map(|definition| (definition.name.node.to_string(), Shape::of(definition))).collect();
+    let shapes: HashMap<String, QueryShape> = types
+        .iter()
+        .map(|definition| (definition.name.node.to_string(), QueryShape::of(definition)))
+        .collect();
     let builder = Schema::build("Query", Some("Mutation"), None)
         .limit_complexity(SELECTED_FIELDS_MAX)
         .limit_depth(DEPTH_MAX);
@@ -120,18 +127,18 @@ fn is_in(directives: &[Positioned<ConstDirective>], dialect: u16) -> bool {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Shape {
+enum QueryShape {
     Leaf,
     Object,
     Union,
 }
 
-impl Shape {
+impl QueryShape {
     fn of(definition: &TypeDefinition) -> Self {
         match definition.kind {
-            TypeKind::Object(_) => Shape::Object,
-            TypeKind::Union(_) => Shape::Union,
-            _ => Shape::Leaf,
+            TypeKind::Object(_) => QueryShape::Object,
+            TypeKind::Union(_) => QueryShape::Union,
+            _ => QueryShape::Leaf,
         }
     }
 }
@@ -139,7 +146,7 @@ impl Shape {
 fn register(
     builder: SchemaBuilder,
     definition: TypeDefinition,
-    shapes: &HashMap<String, Shape>,
+    shapes: &HashMap<String, QueryShape>,
     root: &Arc<dyn Root>,
 ) -> SchemaBuilder {
     let name = definition.name.node.to_string();
@@ -162,12 +169,17 @@ fn register(
     }
 }
 
-fn object(name: String, kind: ObjectType, shapes: &HashMap<String, Shape>, root: &Arc<dyn Root>) -> Object {
+fn object(
+    name: String,
+    kind: ObjectType,
+    shapes: &HashMap<String, QueryShape>,
+    root: &Arc<dyn Root>,
+) -> Object {
     let is_root = matches!(name.as_str(), "Query" | "Mutation");
     kind.fields.into_iter().fold(Object::new(name), |object, definition| {
         let FieldDefinition { name, arguments, ty, .. } = definition.node;
         let name = name.node.to_string();
-        let shape = shapes.get(base_name(&ty.node)).copied().unwrap_or(Shape::Leaf);
+        let shape = shapes.get(base_name(&ty.node)).copied().unwrap_or(QueryShape::Leaf);
         let ty = type_ref(&ty.node);
         let field = if is_root {
             root_field(name, ty, shape, Arc::clone(root))
@@ -183,24 +195,24 @@ fn object(name: String, kind: ObjectType, shapes: &HashMap<String, Shape>, root:
     })
 }
 
-fn root_field(name: String, ty: TypeRef, shape: Shape, root: Arc<dyn Root>) -> Field {
+fn root_field(name: String, ty: TypeRef, shape: QueryShape, root: Arc<dyn Root>) -> Field {
     let is_nullable = !matches!(ty, TypeRef::NonNull(_));
     Field::new(name.clone(), ty, move |context: ResolverContext<'_>| {
         let arguments =
             context.args.iter().map(|(name, value)| (name.to_string(), to_json(value.as_value())));
         let arguments = arguments.collect();
-        let answer = match context.ctx.data::<Caller>() {
+        let answer = match context.ctx.data::<GraphqlUser>() {
             Ok(caller) => root.answer(&name, arguments, caller),
-            Err(error) => Err(Refused::internal(error.message)),
+            Err(error) => Err(GraphqlError::internal(error.message)),
         };
         FieldFuture::new(async move {
             match answer {
                 Ok(JsonValue::Null) => Ok(None),
-                Ok(answer) if shape == Shape::Leaf => {
+                Ok(answer) if shape == QueryShape::Leaf => {
                     Ok(Value::from_json(answer).ok().map(FieldValue::value))
                 }
                 Ok(answer) => Ok(Some(FieldValue::owned_any(answer))),
-                Err(Refused { message, error_code }) => {
+                Err(GraphqlError { message, error_code }) => {
                     let error = Error::new(message).extend_with(|_, e| e.set("error_code", error_code));
                     let error = error.into_server_error(context.ctx.item.pos);
                     context.ctx.add_error(context.ctx.set_error_path(error));
@@ -211,15 +223,15 @@ fn root_field(name: String, ty: TypeRef, shape: Shape, root: Arc<dyn Root>) -> F
     })
 }
 
-fn field_value(json: &JsonValue, shape: Shape) -> Option<FieldValue<'_>> {
+fn field_value(json: &JsonValue, shape: QueryShape) -> Option<FieldValue<'_>> {
     match (json, shape) {
         (JsonValue::Null, _) => None,
-        (_, Shape::Leaf) => Value::from_json(json.clone()).ok().map(FieldValue::value),
+        (_, QueryShape::Leaf) => Value::from_json(json.clone()).ok().map(FieldValue::value),
         (JsonValue::Array(items), _) => {
             Some(FieldValue::list(items.iter().filter_map(|item| field_value(item, shape))))
         }
-        (_, Shape::Object) => Some(FieldValue::borrowed_any(json)),
-        (_, Shape::Union) => {
+        (_, QueryShape::Object) => Some(FieldValue::borrowed_any(json)),
+        (_, QueryShape::Union) => {
             let name = json.get("__typename")?.as_str()?.to_owned();
             Some(FieldValue::borrowed_any(json).with_type(name))
         }
@@ -250,7 +262,7 @@ fn base_name(ty: &Type) -> &str {
 }
 
 /// Answers 200 when something was executed, whatever came of it, and 422 when nothing could be.
-pub(crate) async fn execute(schema: &Schema, caller: Caller, body: &[u8]) -> Response {
+pub(crate) async fn execute(schema: &Schema, caller: GraphqlUser, body: &[u8]) -> Response {
     let request: Request = match serde_json::from_slice(body) {
         Ok(request) => request,
         Err(error) => {

@@ -1,6 +1,6 @@
-//! The greeter: the smallest far side there is, an HTTP service that makes greetings and forgets them again.
+//! The greeter: the smallest external system there is, an HTTP service that makes greetings and forgets them again.
 //!
-//! It keeps the promises that the engine needs from every far side: a create call carries a token and has its
+//! It keeps the promises that the engine needs from every external system: a create call carries a token and has its
 //! effect once, what was made can be found by the token, and can be taken back by it.
 
 use std::sync::Arc;
@@ -14,22 +14,22 @@ use axum::{Json, Router, middleware};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::World;
-use crate::answer::{JsonBody, Refusal};
+use crate::SandboxShared;
+use crate::answer::{CallError, JsonBody};
 use crate::faults::{self, Gate};
 use crate::hex::hex;
-use crate::ledger::{Deed, Ledger, Made, System};
+use crate::ledger::{Effect, EffectResult, Ledger, LedgerSystem};
 
-const GREET: Deed = Deed { system: System::Greeter, kind: "greet" };
+const GREET: Effect = Effect { system: LedgerSystem::Greeter, kind: "greet" };
 const NAME_CHARS_MAX: usize = 200;
 const TOKEN_CHARS_MAX: usize = 255;
 
-pub(crate) fn routes(world: &World) -> Router {
-    let gate = Gate { system: System::Greeter, faults: Arc::clone(&world.faults) };
+pub(crate) fn routes(world: &SandboxShared) -> Router {
+    let gate = Gate { system: LedgerSystem::Greeter, faults: Arc::clone(&world.faults) };
     Router::new()
         .route("/greeter/greetings", post(greet))
         .route("/greeter/greetings/{token}", get(find).delete(forget))
-        .route_layer(middleware::from_fn_with_state(gate, faults::strike))
+        .route_layer(middleware::from_fn_with_state(gate, faults::hit))
         .with_state(Arc::clone(&world.ledger))
 }
 
@@ -37,7 +37,7 @@ pub(crate) fn routes(world: &World) -> Router {
 #[serde(deny_unknown_fields)]
 struct GreetBody {
     name: String,
-    /// The far side refuses, as if it had a reason that no second try can change.
+    /// The external system refuses, as if it had a reason that no second try can change.
     #[serde(default)]
     fail: bool,
 }
@@ -58,20 +58,20 @@ async fn greet(
     State(ledger): State<Arc<Ledger>>,
     headers: HeaderMap,
     JsonBody(body): JsonBody<GreetBody>,
-) -> Result<Response, Refusal> {
+) -> Result<Response, CallError> {
     let token = idempotency_key(&headers)?;
     if !(1..=NAME_CHARS_MAX).contains(&body.name.chars().count()) {
-        return Err(Refusal::bad_request(format!("name must have 1 to {NAME_CHARS_MAX} characters")));
+        return Err(CallError::bad_request(format!("name must have 1 to {NAME_CHARS_MAX} characters")));
     }
     if body.fail {
-        return Err(Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, "this greeting was asked to fail"));
+        return Err(CallError::new(StatusCode::UNPROCESSABLE_ENTITY, "this greeting was asked to fail"));
     }
     let status = match ledger.make(GREET, token, &body.name) {
-        Made::Now => StatusCode::CREATED,
-        Made::Before => StatusCode::OK,
-        Made::Differently => {
+        EffectResult::Now => StatusCode::CREATED,
+        EffectResult::Before => StatusCode::OK,
+        EffectResult::Differently => {
             let why = "this Idempotency-Key was used with another body";
-            return Err(Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, why));
+            return Err(CallError::new(StatusCode::UNPROCESSABLE_ENTITY, why));
         }
     };
     Ok((status, Json(GreetingBody::of(token, &body.name))).into_response())
@@ -79,7 +79,7 @@ async fn greet(
 
 type TokenPath = Result<Path<String>, PathRejection>;
 
-async fn find(State(ledger): State<Arc<Ledger>>, token: TokenPath) -> Result<Response, Refusal> {
+async fn find(State(ledger): State<Arc<Ledger>>, token: TokenPath) -> Result<Response, CallError> {
     let Path(token) = token?;
     match ledger.find(GREET, &token) {
         Some(name) => Ok(Json(GreetingBody::of(&token, &name)).into_response()),
@@ -87,23 +87,23 @@ async fn find(State(ledger): State<Arc<Ledger>>, token: TokenPath) -> Result<Res
     }
 }
 
-async fn forget(State(ledger): State<Arc<Ledger>>, token: TokenPath) -> Result<StatusCode, Refusal> {
+async fn forget(State(ledger): State<Arc<Ledger>>, token: TokenPath) -> Result<StatusCode, CallError> {
     let Path(token) = token?;
     if ledger.take_back(GREET, &token) { Ok(StatusCode::NO_CONTENT) } else { Err(unknown()) }
 }
 
-fn unknown() -> Refusal {
-    Refusal::new(StatusCode::NOT_FOUND, "there is no greeting with this token")
+fn unknown() -> CallError {
+    CallError::new(StatusCode::NOT_FOUND, "there is no greeting with this token")
 }
 
-fn idempotency_key(headers: &HeaderMap) -> Result<&str, Refusal> {
+fn idempotency_key(headers: &HeaderMap) -> Result<&str, CallError> {
     let mut values = headers.get_all("idempotency-key").iter();
     let (Some(value), None) = (values.next(), values.next()) else {
-        return Err(Refusal::bad_request("exactly one Idempotency-Key header is required"));
+        return Err(CallError::bad_request("exactly one Idempotency-Key header is required"));
     };
     match value.to_str() {
         Ok(token) if (1..=TOKEN_CHARS_MAX).contains(&token.len()) => Ok(token),
-        _ => Err(Refusal::bad_request(format!(
+        _ => Err(CallError::bad_request(format!(
             "Idempotency-Key must have 1 to {TOKEN_CHARS_MAX} visible ASCII characters"
         ))),
     }

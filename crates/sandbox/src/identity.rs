@@ -1,4 +1,4 @@
-//! The identity provider: a far side that issues signed tokens to clients that know the password.
+//! The identity provider: an external system that issues signed tokens to clients that know the password.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,24 +15,24 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use time::OffsetDateTime;
 
-use crate::World;
+use crate::SandboxShared;
 use crate::faults::{self, Gate};
 use crate::jwt::SigningKey;
-use crate::ledger::System;
+use crate::ledger::LedgerSystem;
 
 /// Of every client. It is no secret: nobody but people on this machine can ask.
 const CLIENT_SECRET: &str = "sandbox-secret";
 const EXPIRES_IN_S: u32 = 3600;
 
 #[derive(Debug)]
-pub(crate) struct Identity {
+pub(crate) struct SandboxIdentity {
     issuer: String,
     key: Mutex<SigningKey>,
 }
 
-impl Identity {
+impl SandboxIdentity {
     pub(crate) fn new(base_url: &str) -> Self {
-        Identity { issuer: format!("{base_url}/identity"), key: Mutex::new(SigningKey::generate()) }
+        SandboxIdentity { issuer: format!("{base_url}/identity"), key: Mutex::new(SigningKey::generate()) }
     }
 
     pub(crate) fn is_valid(&self, token: &str, now: OffsetDateTime) -> bool {
@@ -49,17 +49,17 @@ pub(crate) fn bearer(headers: &HeaderMap) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
-pub(crate) fn routes(world: &World) -> Router {
-    let gate = Gate { system: System::Identity, faults: Arc::clone(&world.faults) };
+pub(crate) fn routes(world: &SandboxShared) -> Router {
+    let gate = Gate { system: LedgerSystem::Identity, faults: Arc::clone(&world.faults) };
     let calls = Router::new()
         .route("/identity/.well-known/openid-configuration", get(discover))
         .route("/identity/jwks", get(jwks))
         .route("/identity/token", post(issue))
-        .route_layer(middleware::from_fn_with_state(gate, faults::strike));
+        .route_layer(middleware::from_fn_with_state(gate, faults::hit));
     calls.route("/identity/rotate", post(rotate)).with_state(world.clone())
 }
 
-async fn discover(State(world): State<World>) -> Json<Value> {
+async fn discover(State(world): State<SandboxShared>) -> Json<Value> {
     let issuer = &world.identity.issuer;
     Json(json!({
         "issuer": issuer,
@@ -73,12 +73,12 @@ async fn discover(State(world): State<World>) -> Json<Value> {
     }))
 }
 
-async fn jwks(State(world): State<World>) -> Json<Value> {
+async fn jwks(State(world): State<SandboxShared>) -> Json<Value> {
     Json(json!({"keys": [world.identity.key().jwk()]}))
 }
 
 /// The old key leaves at once, and with it every token that it signed.
-async fn rotate(State(world): State<World>) -> StatusCode {
+async fn rotate(State(world): State<SandboxShared>) -> StatusCode {
     let new = SigningKey::generate();
     *world.identity.key() = new;
     StatusCode::NO_CONTENT
@@ -102,7 +102,7 @@ struct TokenQuery {
 }
 
 async fn issue(
-    State(world): State<World>,
+    State(world): State<SandboxShared>,
     query: Result<Query<TokenQuery>, QueryRejection>,
     headers: HeaderMap,
     form: Result<Form<TokenForm>, FormRejection>,

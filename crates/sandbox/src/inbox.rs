@@ -15,10 +15,10 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use time::OffsetDateTime;
 
-use crate::World;
-use crate::answer::Refusal;
+use crate::SandboxShared;
+use crate::answer::CallError;
 use crate::faults::{self, Gate};
-use crate::ledger::System;
+use crate::ledger::LedgerSystem;
 
 const BODY_BYTES_MAX: usize = 1_500_000;
 const INBOXES_MAX: usize = 100;
@@ -72,11 +72,11 @@ impl Inboxes {
 }
 
 /// Faults hit who delivers, and not who looks.
-pub(crate) fn routes(world: &World) -> Router {
-    let gate = Gate { system: System::Inbox, faults: Arc::clone(&world.faults) };
+pub(crate) fn routes(world: &SandboxShared) -> Router {
+    let gate = Gate { system: LedgerSystem::Inbox, faults: Arc::clone(&world.faults) };
     let delivery = Router::new()
         .route("/inbox/{name}", post(keep))
-        .route_layer(middleware::from_fn_with_state(gate, faults::strike))
+        .route_layer(middleware::from_fn_with_state(gate, faults::hit))
         .route_layer(DefaultBodyLimit::max(BODY_BYTES_MAX));
     let look = Router::new().route("/inbox/{name}", get(list).delete(clear));
     delivery.merge(look).with_state(Arc::clone(&world.inboxes))
@@ -89,7 +89,7 @@ async fn keep(
     name: NamePath,
     headers: HeaderMap,
     body: Bytes,
-) -> Result<StatusCode, Refusal> {
+) -> Result<StatusCode, CallError> {
     let Path(name) = name?;
     let text = String::from_utf8_lossy(&body).into_owned();
     let header = |(name, value): (&axum::http::HeaderName, &axum::http::HeaderValue)| {
@@ -101,17 +101,17 @@ async fn keep(
         body: serde_json::from_str(&text).unwrap_or_else(|_| json!(text)),
         text,
     };
-    inboxes.keep(&name, letter).map_err(Refusal::bad_request)?;
+    inboxes.keep(&name, letter).map_err(CallError::bad_request)?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-async fn list(State(inboxes): State<Arc<Inboxes>>, name: NamePath) -> Result<Json<Value>, Refusal> {
+async fn list(State(inboxes): State<Arc<Inboxes>>, name: NamePath) -> Result<Json<Value>, CallError> {
     let Path(name) = name?;
     let inbox = inboxes.boxes().get(&name).cloned().unwrap_or_default();
     Ok(Json(json!(inbox)))
 }
 
-async fn clear(State(inboxes): State<Arc<Inboxes>>, name: NamePath) -> Result<StatusCode, Refusal> {
+async fn clear(State(inboxes): State<Arc<Inboxes>>, name: NamePath) -> Result<StatusCode, CallError> {
     let Path(name) = name?;
     inboxes.boxes().remove(&name);
     Ok(StatusCode::NO_CONTENT)
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn there_are_not_more_inboxes_than_anybody_needs() {
+    fn there_are_not_more_inboxes_than_anyone_needs() {
         let inboxes = Inboxes::default();
         for number in 0..INBOXES_MAX {
             inboxes.keep(&number.to_string(), letter("x")).unwrap();

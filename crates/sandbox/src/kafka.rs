@@ -25,8 +25,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tracing::debug;
 
-use crate::World;
-use crate::answer::{JsonBody, Refusal};
+use crate::SandboxShared;
+use crate::answer::{CallError, JsonBody};
 
 /// There from the beginning, so that whoever reads them need not wait until somebody writes.
 const TOPICS: [&str; 3] =
@@ -45,12 +45,12 @@ const SILENCES_MAX: u32 = 100;
 
 #[derive(Default)]
 pub(crate) struct Kafka {
-    cluster: OnceLock<Result<Cluster, String>>,
+    cluster: OnceLock<Result<KafkaCluster, String>>,
     /// Messages before these were cleared away.
     floors: Mutex<HashMap<(String, i32), i64>>,
 }
 
-struct Cluster {
+struct KafkaCluster {
     bootstrap: String,
     reader: Mutex<BaseConsumer<Quiet>>,
     /// Also the owner of the brokers, so it is dropped last.
@@ -119,9 +119,9 @@ impl Kafka {
         sent.map(|_| ()).map_err(|(error, _)| format!("{topic} does not take the message: {error}"))
     }
 
-    fn cluster(&self) -> Result<&Cluster, String> {
+    fn cluster(&self) -> Result<&KafkaCluster, String> {
         self.cluster
-            .get_or_init(|| Cluster::start().map_err(|error| error.to_string()))
+            .get_or_init(|| KafkaCluster::start().map_err(|error| error.to_string()))
             .as_ref()
             .map_err(Clone::clone)
     }
@@ -179,8 +179,8 @@ impl Kafka {
     }
 }
 
-impl Cluster {
-    fn start() -> Result<Cluster, KafkaError> {
+impl KafkaCluster {
+    fn start() -> Result<KafkaCluster, KafkaError> {
         let producer: FutureProducer<Quiet> = ClientConfig::new()
             .set("test.mock.num.brokers", "1")
             .set("message.timeout.ms", LIMIT.as_millis().to_string())
@@ -208,7 +208,7 @@ impl Cluster {
             .set("reconnect.backoff.max.ms", RECONNECT_MS)
             .set_log_level(RDKafkaLogLevel::Error)
             .create_with_context(Quiet)?;
-        Ok(Cluster { bootstrap, reader: Mutex::new(reader), producer })
+        Ok(KafkaCluster { bootstrap, reader: Mutex::new(reader), producer })
     }
 }
 
@@ -243,7 +243,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-pub(crate) fn routes(world: &World) -> Router {
+pub(crate) fn routes(world: &SandboxShared) -> Router {
     Router::new()
         .route("/kafka", get(show).put(switch))
         .route("/kafka/{topic}", get(list).post(publish).delete(clear))
@@ -258,7 +258,7 @@ struct SwitchBody {
     down: bool,
 }
 
-async fn show(State(kafka): State<Arc<Kafka>>) -> Result<Json<Value>, Refusal> {
+async fn show(State(kafka): State<Arc<Kafka>>) -> Result<Json<Value>, CallError> {
     let bootstrap = kafka.bootstrap().map_err(unavailable)?;
     Ok(Json(json!({"bootstrap": bootstrap})))
 }
@@ -266,7 +266,7 @@ async fn show(State(kafka): State<Arc<Kafka>>) -> Result<Json<Value>, Refusal> {
 async fn switch(
     State(kafka): State<Arc<Kafka>>,
     JsonBody(body): JsonBody<SwitchBody>,
-) -> Result<StatusCode, Refusal> {
+) -> Result<StatusCode, CallError> {
     kafka.set_down(body.down).map_err(unavailable)?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -277,23 +277,23 @@ async fn publish(
     State(kafka): State<Arc<Kafka>>,
     topic: TopicPath,
     JsonBody(body): JsonBody<MessageBody>,
-) -> Result<StatusCode, Refusal> {
+) -> Result<StatusCode, CallError> {
     let Path(topic) = topic?;
     if body.headers.len() > HEADERS_MAX {
-        return Err(Refusal::bad_request(format!("a message may have {HEADERS_MAX} headers")));
+        return Err(CallError::bad_request(format!("a message may have {HEADERS_MAX} headers")));
     }
     let headers: Vec<(String, String)> = body.headers.into_iter().collect();
     kafka.publish(&topic, body.key.as_deref(), &body.payload, &headers).await.map_err(unavailable)?;
     Ok(StatusCode::CREATED)
 }
 
-async fn list(State(kafka): State<Arc<Kafka>>, topic: TopicPath) -> Result<Json<Value>, Refusal> {
+async fn list(State(kafka): State<Arc<Kafka>>, topic: TopicPath) -> Result<Json<Value>, CallError> {
     let Path(topic) = topic?;
     let messages = aside(move || kafka.list(&topic)).await?;
     Ok(Json(json!({"messages": messages})))
 }
 
-async fn clear(State(kafka): State<Arc<Kafka>>, topic: TopicPath) -> Result<StatusCode, Refusal> {
+async fn clear(State(kafka): State<Arc<Kafka>>, topic: TopicPath) -> Result<StatusCode, CallError> {
     let Path(topic) = topic?;
     aside(move || kafka.clear(&topic)).await?;
     Ok(StatusCode::NO_CONTENT)
@@ -302,11 +302,11 @@ async fn clear(State(kafka): State<Arc<Kafka>>, topic: TopicPath) -> Result<Stat
 /// The client waits without giving its thread back.
 async fn aside<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, String> + Send + 'static,
-) -> Result<T, Refusal> {
+) -> Result<T, CallError> {
     let done = tokio::task::spawn_blocking(work).await;
     done.unwrap_or_else(|error| Err(error.to_string())).map_err(unavailable)
 }
 
-fn unavailable(why: String) -> Refusal {
-    Refusal::new(StatusCode::SERVICE_UNAVAILABLE, why)
+fn unavailable(why: String) -> CallError {
+    CallError::new(StatusCode::SERVICE_UNAVAILABLE, why)
 }

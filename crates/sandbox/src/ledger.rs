@@ -1,4 +1,4 @@
-//! The ledger: every effect that a far side had on the world, in order, and which of them were taken back.
+//! The ledger: every effect that an external system had on the world, in order, and which of them were taken back.
 //!
 //! One lock covers the entries, the index and the counts, so a call either made an effect or found one,
 //! whatever else runs at the same time. Nothing waits while it is held.
@@ -19,17 +19,17 @@ use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 use tokio::task::yield_now;
 
-use crate::World;
-use crate::answer::Refusal;
+use crate::SandboxShared;
+use crate::answer::CallError;
 
 /// So many entries are turned into JSON at a time, so that a long ledger needs little memory and no long
 /// pause.
 const ENTRIES_PER_CHUNK: usize = 1000;
 
-/// The far sides, by the names used in the ledger and in scripted faults.
+/// The external systems, by the names used in the ledger and in scripted faults.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum System {
+pub(crate) enum LedgerSystem {
     Greeter,
     Provisioner,
     Director,
@@ -46,37 +46,37 @@ pub(crate) enum System {
     Inbox,
 }
 
-impl System {
+impl LedgerSystem {
     pub(crate) fn name(self) -> &'static str {
         match self {
-            System::Greeter => "greeter",
-            System::Provisioner => "provisioner",
-            System::Director => "director",
-            System::Cluster => "cluster",
-            System::Identity => "identity",
-            System::IdentityProvider => "identity_provider",
-            System::Oned => "oned",
-            System::Oneflow => "oneflow",
-            System::Ec2 => "ec2",
-            System::Sts => "sts",
-            System::ImageBuilder => "image_builder",
-            System::Sources => "sources",
-            System::Rbac => "rbac",
-            System::Inbox => "inbox",
+            LedgerSystem::Greeter => "greeter",
+            LedgerSystem::Provisioner => "provisioner",
+            LedgerSystem::Director => "director",
+            LedgerSystem::Cluster => "cluster",
+            LedgerSystem::Identity => "identity",
+            LedgerSystem::IdentityProvider => "identity_provider",
+            LedgerSystem::Oned => "oned",
+            LedgerSystem::Oneflow => "oneflow",
+            LedgerSystem::Ec2 => "ec2",
+            LedgerSystem::Sts => "sts",
+            LedgerSystem::ImageBuilder => "image_builder",
+            LedgerSystem::Sources => "sources",
+            LedgerSystem::Rbac => "rbac",
+            LedgerSystem::Inbox => "inbox",
         }
     }
 }
 
-/// One kind of thing that a far side can do to the world.
+/// One kind of thing that an external system can do to the world.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Deed {
-    pub(crate) system: System,
+pub(crate) struct Effect {
+    pub(crate) system: LedgerSystem,
     pub(crate) kind: &'static str,
 }
 
 /// What became of a request to have an effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Made {
+pub(crate) enum EffectResult {
     Now,
     Before,
     /// The token stands for another request, so nothing was done.
@@ -90,15 +90,15 @@ pub(crate) struct Ledger {
 
 #[derive(Debug, Default)]
 struct Pages {
-    entries: Vec<Entry>,
-    /// The newest entry of each token; older ones hang on it by `Entry::previous`.
+    entries: Vec<LedgerEntry>,
+    /// The newest entry of each token; older ones hang on it by `LedgerEntry::previous`.
     by_token: HashMap<Arc<str>, usize>,
-    counts: BTreeMap<Deed, Counts>,
+    counts: BTreeMap<Effect, Counts>,
 }
 
 #[derive(Debug, Clone)]
-struct Entry {
-    deed: Deed,
+struct LedgerEntry {
+    effect: Effect,
     token: Arc<str>,
     request: Arc<str>,
     at: OffsetDateTime,
@@ -117,41 +117,42 @@ impl Ledger {
     /// Has the effect, unless it stands already.
     ///
     /// A token whose effect was taken back makes a new one: a call that arrives late is not hidden.
-    pub(crate) fn make(&self, deed: Deed, token: &str, request: &str) -> Made {
+    pub(crate) fn make(&self, effect: Effect, token: &str, request: &str) -> EffectResult {
         let mut pages = self.pages();
-        if let Some(index) = pages.standing(deed, token) {
+        if let Some(index) = pages.standing(effect, token) {
             let is_same = *pages.entries[index].request == *request;
-            pages.counts.entry(deed).or_default().repeats += 1;
-            return if is_same { Made::Before } else { Made::Differently };
+            pages.counts.entry(effect).or_default().repeats += 1;
+            return if is_same { EffectResult::Before } else { EffectResult::Differently };
         }
-        pages.counts.entry(deed).or_default().made += 1;
-        pages.append(deed, token, request);
-        Made::Now
+        pages.counts.entry(effect).or_default().made += 1;
+        pages.append(effect, token, request);
+        EffectResult::Now
     }
 
     /// The request that made the effect of this token, if that still stands.
-    pub(crate) fn find(&self, deed: Deed, token: &str) -> Option<Arc<str>> {
+    pub(crate) fn find(&self, effect: Effect, token: &str) -> Option<Arc<str>> {
         let pages = self.pages();
-        let index = pages.standing(deed, token)?;
+        let index = pages.standing(effect, token)?;
         Some(Arc::clone(&pages.entries[index].request))
     }
 
     /// Answers false where nothing stands.
-    pub(crate) fn take_back(&self, deed: Deed, token: &str) -> bool {
+    pub(crate) fn take_back(&self, effect: Effect, token: &str) -> bool {
         let mut pages = self.pages();
-        let Some(index) = pages.standing(deed, token) else { return false };
+        let Some(index) = pages.standing(effect, token) else { return false };
         pages.entries[index].taken_back_at = Some(now());
-        pages.counts.entry(deed).or_default().taken_back += 1;
+        pages.counts.entry(effect).or_default().taken_back += 1;
         true
     }
 
-    fn snapshot(&self, query: &LedgerQuery) -> Vec<Entry> {
+    fn snapshot(&self, query: &LedgerQuery) -> Vec<LedgerEntry> {
         let pages = self.pages();
-        let is_asked_for = |entry: &&Entry| query.all || entry.taken_back_at.is_none();
+        let is_asked_for = |entry: &&LedgerEntry| query.all || entry.taken_back_at.is_none();
         match &query.token {
             None => pages.entries.iter().filter(is_asked_for).cloned().collect(),
             Some(token) => {
-                let mut found: Vec<Entry> = pages.of_token(token).filter(is_asked_for).cloned().collect();
+                let mut found: Vec<LedgerEntry> =
+                    pages.of_token(token).filter(is_asked_for).cloned().collect();
                 found.reverse();
                 found
             }
@@ -165,7 +166,7 @@ impl Ledger {
 }
 
 impl Pages {
-    fn append(&mut self, deed: Deed, token: &str, request: &str) {
+    fn append(&mut self, effect: Effect, token: &str, request: &str) {
         let index = self.entries.len();
         let previous = self.by_token.get(token).copied();
         // The key is shared with the older entry, so that one token is kept once.
@@ -175,11 +176,11 @@ impl Pages {
         };
         self.by_token.insert(Arc::clone(&token), index);
         let request = Arc::from(request);
-        self.entries.push(Entry { deed, token, request, at: now(), taken_back_at: None, previous });
+        self.entries.push(LedgerEntry { effect, token, request, at: now(), taken_back_at: None, previous });
     }
 
     /// Newest first.
-    fn of_token(&self, token: &str) -> impl Iterator<Item = &Entry> {
+    fn of_token(&self, token: &str) -> impl Iterator<Item = &LedgerEntry> {
         self.indexes_of_token(token).map(|index| &self.entries[index])
     }
 
@@ -189,19 +190,19 @@ impl Pages {
     }
 
     /// Only the newest entry of a deed can stand, because `make` finds it before it makes another.
-    fn standing(&self, deed: Deed, token: &str) -> Option<usize> {
+    fn standing(&self, effect: Effect, token: &str) -> Option<usize> {
         self.indexes_of_token(token)
-            .find(|index| self.entries[*index].deed == deed)
+            .find(|index| self.entries[*index].effect == effect)
             .filter(|index| self.entries[*index].taken_back_at.is_none())
     }
 }
 
-/// A far side has a clock of its own, as it would have in production.
+/// An external system has a clock of its own, as it would have in production.
 fn now() -> OffsetDateTime {
     OffsetDateTime::now_utc()
 }
 
-pub(crate) fn routes(world: &World) -> Router {
+pub(crate) fn routes(world: &SandboxShared) -> Router {
     Router::new()
         .route("/ledger", get(list).delete(clear))
         .route("/ledger/summary", get(summary))
@@ -237,9 +238,9 @@ struct SummaryBody {
 }
 
 async fn list(
-    State(world): State<World>,
+    State(world): State<SandboxShared>,
     query: Result<Query<LedgerQuery>, QueryRejection>,
-) -> Result<Response, Refusal> {
+) -> Result<Response, CallError> {
     let Query(query) = query?;
     world.settle();
     let entries = world.ledger.snapshot(&query);
@@ -255,15 +256,15 @@ async fn list(
 }
 
 /// One part of the list as text; the parts one after the other are one JSON document.
-fn entries_as_json(entries: &[Entry], is_first: bool, is_last: bool) -> Vec<u8> {
+fn entries_as_json(entries: &[LedgerEntry], is_first: bool, is_last: bool) -> Vec<u8> {
     let mut text = Vec::from(if is_first { r#"{"effects":["# } else { "" });
     for (position, entry) in entries.iter().enumerate() {
         if !(is_first && position == 0) {
             text.push(b',');
         }
         let body = EntryBody {
-            system: entry.deed.system.name(),
-            kind: entry.deed.kind,
+            system: entry.effect.system.name(),
+            kind: entry.effect.kind,
             token: &entry.token,
             at: entry.at,
             taken_back_at: entry.taken_back_at,
@@ -276,18 +277,18 @@ fn entries_as_json(entries: &[Entry], is_first: bool, is_last: bool) -> Vec<u8> 
     text
 }
 
-async fn summary(State(world): State<World>) -> Json<BTreeMap<String, SummaryBody>> {
+async fn summary(State(world): State<SandboxShared>) -> Json<BTreeMap<String, SummaryBody>> {
     world.settle();
     let pages = world.ledger.pages();
-    let line = |(deed, counts): (&Deed, &Counts)| {
+    let line = |(effect, counts): (&Effect, &Counts)| {
         let Counts { made, taken_back, repeats } = *counts;
         let body = SummaryBody { made, taken_back, standing: made - taken_back, repeats };
-        (format!("{}/{}", deed.system.name(), deed.kind), body)
+        (format!("{}/{}", effect.system.name(), effect.kind), body)
     };
     Json(pages.counts.iter().map(line).collect())
 }
 
-async fn clear(State(world): State<World>) -> StatusCode {
+async fn clear(State(world): State<SandboxShared>) -> StatusCode {
     let old = std::mem::take(&mut *world.ledger.pages());
     // A million entries take a while to free, and nobody should wait for that behind the lock.
     drop(old);
@@ -298,7 +299,7 @@ async fn clear(State(world): State<World>) -> StatusCode {
 mod tests {
     use super::*;
 
-    const GREET: Deed = Deed { system: System::Greeter, kind: "greet" };
+    const GREET: Effect = Effect { system: LedgerSystem::Greeter, kind: "greet" };
 
     fn tokens(ledger: &Ledger, all: bool, token: Option<&str>) -> Vec<String> {
         let query = LedgerQuery { all, token: token.map(str::to_owned) };
@@ -308,13 +309,13 @@ mod tests {
     #[test]
     fn a_token_has_one_standing_effect_and_remembers_the_ones_taken_back() {
         let ledger = Ledger::default();
-        assert_eq!(ledger.make(GREET, "a", "x"), Made::Now);
-        assert_eq!(ledger.make(GREET, "a", "x"), Made::Before);
-        assert_eq!(ledger.make(GREET, "a", "y"), Made::Differently);
+        assert_eq!(ledger.make(GREET, "a", "x"), EffectResult::Now);
+        assert_eq!(ledger.make(GREET, "a", "x"), EffectResult::Before);
+        assert_eq!(ledger.make(GREET, "a", "y"), EffectResult::Differently);
         assert!(ledger.take_back(GREET, "a"));
         assert!(!ledger.take_back(GREET, "a"));
-        assert_eq!(ledger.make(GREET, "b", "x"), Made::Now);
-        assert_eq!(ledger.make(GREET, "a", "y"), Made::Now);
+        assert_eq!(ledger.make(GREET, "b", "x"), EffectResult::Now);
+        assert_eq!(ledger.make(GREET, "a", "y"), EffectResult::Now);
         assert_eq!(ledger.find(GREET, "a").as_deref(), Some("y"));
         assert_eq!(tokens(&ledger, false, None), ["b", "a"]);
         assert_eq!(tokens(&ledger, true, None), ["a", "b", "a"]);

@@ -1,4 +1,4 @@
-//! Our own far sides on loopback: they speak the real protocols, keep a ledger of what they did, and break on
+//! Our own external systems on loopback: they speak the real protocols, keep a ledger of what they did, and break on
 //! demand.
 //!
 //! Everything is reached over sockets, by the same drivers as in production: `OpenNebula` has two of its own, on
@@ -17,6 +17,7 @@ mod graphql;
 mod greeter;
 mod hex;
 mod identity;
+mod identity_header;
 mod identity_provider;
 mod image_builder;
 mod inbox;
@@ -28,7 +29,6 @@ mod opennebula;
 mod ports;
 mod provisioner;
 mod rbac;
-mod requester;
 mod script;
 mod sources;
 
@@ -45,14 +45,14 @@ use tokio::task::JoinSet;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tracing::info;
 
-use crate::answer::Refusal;
+use crate::answer::CallError;
 use crate::aws::Aws;
 use crate::clock::Clock;
 use crate::cluster::Clusters;
 use crate::connection::{Connection, CuttingListener};
 use crate::director::Director;
 use crate::faults::Faults;
-use crate::identity::Identity;
+use crate::identity::SandboxIdentity;
 use crate::identity_provider::IdentityProvider;
 use crate::image_builder::ImageBuilder;
 use crate::inbox::Inboxes;
@@ -79,7 +79,7 @@ pub struct Sandbox {
 impl Sandbox {
     /// Binds and serves at once. It takes this port and the two next to it; port 0 takes any three free ones.
     ///
-    /// Only a loopback address is accepted: a far side that obeys everybody must not be on a network.
+    /// Only a loopback address is accepted: an external system that obeys everybody must not be on a network.
     pub async fn start(listen: SocketAddr) -> io::Result<Sandbox> {
         if !listen.ip().is_loopback() {
             let why = format!("the sandbox only listens on loopback, not on {}", listen.ip());
@@ -88,14 +88,14 @@ impl Sandbox {
         let [listener, oned, oneflow] = ports::bind(listen).await?;
         let addr = listener.local_addr()?;
         let token = CancellationToken::new();
-        let world = World::new(addr);
+        let world = SandboxShared::new(addr);
         let mut servers = JoinSet::new();
         let service = router(&world).into_make_service_with_connect_info::<Connection>();
         let stopped = token.clone().cancelled_owned();
         let serving = axum::serve(CuttingListener::new(listener), service).with_graceful_shutdown(stopped);
         servers.spawn(serving.into_future());
-        let doors = [oned, oneflow].map(CuttingListener::new);
-        world.opennebula.serve(&mut servers, doors, &world.faults, &token);
+        let listeners = [oned, oneflow].map(CuttingListener::new);
+        world.opennebula.serve(&mut servers, listeners, &world.faults, &token);
         world.aws.serve(&mut servers, &token);
         let building = Arc::clone(&world.image_builder).run(token.clone());
         servers.spawn(async {
@@ -110,7 +110,7 @@ impl Sandbox {
         self.addr
     }
 
-    /// The base URL of every far side, without a slash at the end.
+    /// The base URL of every external system, without a slash at the end.
     pub fn url(&self) -> String {
         format!("http://{}", self.addr)
     }
@@ -154,13 +154,13 @@ impl Sandbox {
     }
 }
 
-/// What all far sides share.
+/// What all external systems share.
 #[derive(Debug, Clone)]
-struct World {
+struct SandboxShared {
     clock: Arc<Clock>,
     ledger: Arc<Ledger>,
     faults: Arc<Faults>,
-    identity: Arc<Identity>,
+    identity: Arc<SandboxIdentity>,
     identity_provider: Arc<IdentityProvider>,
     director: Arc<Director>,
     clusters: Arc<Clusters>,
@@ -174,7 +174,7 @@ struct World {
     image_builder: Arc<ImageBuilder>,
 }
 
-impl World {
+impl SandboxShared {
     fn new(addr: SocketAddr) -> Self {
         let base_url = &format!("http://{addr}");
         let (clock, ledger, director) =
@@ -197,12 +197,12 @@ impl World {
             Arc::clone(aws.images()),
             Arc::clone(&kafka),
         );
-        World {
+        SandboxShared {
             identity_provider: Arc::new(IdentityProvider::new(base_url, Arc::clone(&clock))),
             clock,
             ledger,
             faults: Arc::default(),
-            identity: Arc::new(Identity::new(base_url)),
+            identity: Arc::new(SandboxIdentity::new(base_url)),
             director,
             clusters,
             provisioner: Arc::new(provisioner),
@@ -225,7 +225,7 @@ impl World {
     }
 }
 
-fn router(world: &World) -> Router {
+fn router(world: &SandboxShared) -> Router {
     Router::new()
         .merge(greeter::routes(world))
         .merge(provisioner::routes(world))
@@ -244,9 +244,9 @@ fn router(world: &World) -> Router {
         .merge(faults::routes(&world.faults))
         .merge(clock::routes(Arc::clone(&world.clock)))
         .route("/healthz", get(|| async { axum::Json(json!({"status": "ok"})) }))
-        .fallback(|| async { Refusal::new(StatusCode::NOT_FOUND, "there is nothing at this path") })
+        .fallback(|| async { CallError::new(StatusCode::NOT_FOUND, "there is nothing at this path") })
         .method_not_allowed_fallback(|| async {
-            Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "this path does not know this method")
+            CallError::new(StatusCode::METHOD_NOT_ALLOWED, "this path does not know this method")
         })
         .layer(answer::body_limit())
 }

@@ -1,4 +1,4 @@
-//! The network of machines and instances: addresses on loopback that no other sandbox gives away, and doors at
+//! The network of machines and instances: addresses on loopback that no other sandbox gives away, and listeners at
 //! them.
 
 use std::collections::BTreeSet;
@@ -17,7 +17,7 @@ const HOSTS: u32 = 253;
 /// Where every guest answers.
 pub(crate) const GUEST_PORT: u16 = 8000;
 
-/// All far sides take their addresses from the same one.
+/// All external systems take their addresses from the same one.
 #[derive(Debug)]
 pub(crate) struct Network {
     /// The first port of the sandbox. It is held as long as the sandbox runs, so it makes the network unique.
@@ -66,7 +66,7 @@ impl Network {
     }
 }
 
-/// Serves a guest at its address until the door is dropped.
+/// Serves a guest at its address until the listener is dropped.
 ///
 /// None where the address cannot be had: on Linux all of 127.0.0.0/8 is this machine, elsewhere it is not.
 pub(crate) async fn open(address: Ipv4Addr, guest: Router) -> Option<DropGuard> {

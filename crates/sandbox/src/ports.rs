@@ -1,4 +1,4 @@
-//! The ports of the sandbox: three neighbours, one for itself and one for each door of `OpenNebula`.
+//! The ports of the sandbox: three neighbours, one for itself and one for each listener of `OpenNebula`.
 
 use std::hash::{BuildHasher, RandomState};
 use std::io;

@@ -1,4 +1,4 @@
-//! RBAC: a far side that says what people may do. Everybody may do everything, until somebody says otherwise with
+//! RBAC: an external system that says what people may do. Everybody may do everything, until somebody says otherwise with
 //! `PUT /rbac/users/{name}`.
 
 use std::collections::{BTreeMap, HashMap};
@@ -13,11 +13,11 @@ use axum::{Json, Router, middleware};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::World;
-use crate::answer::{JsonBody, Refusal};
+use crate::SandboxShared;
+use crate::answer::{CallError, JsonBody};
 use crate::faults::{self, Gate};
-use crate::ledger::System;
-use crate::requester::{Complaint, Requester, Window};
+use crate::identity_header::{IdentityError, IdentityHeader, Window};
+use crate::ledger::LedgerSystem;
 
 const BASE: &str = "/api/rbac/v1";
 const EVERYTHING: &str = "provisioning:*:*";
@@ -59,12 +59,12 @@ impl Rbac {
     }
 }
 
-pub(crate) fn routes(world: &World) -> Router {
-    let gate = Gate { system: System::Rbac, faults: Arc::clone(&world.faults) };
+pub(crate) fn routes(world: &SandboxShared) -> Router {
+    let gate = Gate { system: LedgerSystem::Rbac, faults: Arc::clone(&world.faults) };
     let calls = Router::new()
         .route("/access/", get(access))
         .route("/status/", get(|| async { Json(json!({"api_version": 1})) }))
-        .route_layer(middleware::from_fn_with_state(gate, faults::strike));
+        .route_layer(middleware::from_fn_with_state(gate, faults::hit));
     Router::new()
         .nest(BASE, calls)
         .route("/rbac/users", get(list).delete(clear))
@@ -75,12 +75,12 @@ pub(crate) fn routes(world: &World) -> Router {
 
 async fn access(
     State(rbac): State<Arc<Rbac>>,
-    who: Requester,
+    who: IdentityHeader,
     Query(asked): Query<HashMap<String, String>>,
-) -> Result<Json<Value>, Complaint> {
+) -> Result<Json<Value>, IdentityError> {
     let text = |name| asked.get(name).map(String::as_str);
-    let application =
-        text("application").ok_or_else(|| Complaint::bad_request("the parameter application is required"))?;
+    let application = text("application")
+        .ok_or_else(|| IdentityError::bad_request("the parameter application is required"))?;
     let window = Window::read(text("limit"), text("offset"), LIMIT_MAX, LIMIT_DEFAULT)?;
     let permissions = rbac.permissions(who.user.as_deref());
     let is_asked_for = |(permission, _): &(String, bool)| {
@@ -102,12 +102,12 @@ async fn set(
     State(rbac): State<Arc<Rbac>>,
     name: Result<Path<String>, PathRejection>,
     JsonBody(rights): JsonBody<Rights>,
-) -> Result<StatusCode, Refusal> {
+) -> Result<StatusCode, CallError> {
     let Path(name) = name?;
     let mut users = rbac.users();
     if rights.permissions.len() + rights.limited.len() > PERMISSIONS_MAX || users.len() >= USERS_MAX {
         let limits = format!("at most {USERS_MAX} users with {PERMISSIONS_MAX} permissions each");
-        return Err(Refusal::bad_request(limits));
+        return Err(CallError::bad_request(limits));
     }
     users.insert(name, rights);
     Ok(StatusCode::NO_CONTENT)
@@ -116,11 +116,11 @@ async fn set(
 async fn remove(
     State(rbac): State<Arc<Rbac>>,
     name: Result<Path<String>, PathRejection>,
-) -> Result<StatusCode, Refusal> {
+) -> Result<StatusCode, CallError> {
     let Path(name) = name?;
     match rbac.users().remove(&name) {
         Some(_) => Ok(StatusCode::NO_CONTENT),
-        None => Err(Refusal::new(StatusCode::NOT_FOUND, "nobody has said anything about this user")),
+        None => Err(CallError::new(StatusCode::NOT_FOUND, "nobody has said anything about this user")),
     }
 }
 

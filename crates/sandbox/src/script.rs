@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use tracing::debug;
 
-use crate::answer::{JsonBody, Refusal};
+use crate::answer::{CallError, JsonBody};
 
 const FAULTS_MAX: usize = 1000;
 const ABOUT_CHARS_MAX: usize = 200;
@@ -172,9 +172,9 @@ async fn add<K: Fault>(
     State(script): State<Arc<Script<K>>>,
     kind: Option<Path<String>>,
     JsonBody(mut body): JsonBody<Map<String, Value>>,
-) -> Result<Response, Refusal> {
+) -> Result<Response, CallError> {
     body.extend(kind.map(|Path(kind)| ("kind".to_owned(), kind.into())));
-    let id = script.add(body).map_err(Refusal::bad_request)?;
+    let id = script.add(body).map_err(CallError::bad_request)?;
     Ok((StatusCode::CREATED, Json(json!({"id": id}))).into_response())
 }
 

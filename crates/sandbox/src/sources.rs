@@ -1,4 +1,4 @@
-//! Sources: a far side that knows accounts in clouds, and what lets others in.
+//! Sources: an external system that knows accounts in clouds, and what lets others in.
 //!
 //! Every organisation has the first three; more come by `POST /sources/known`.
 
@@ -15,11 +15,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::World;
-use crate::answer::{JsonBody, Refusal};
+use crate::SandboxShared;
+use crate::answer::{CallError, JsonBody};
 use crate::faults::{self, Gate};
-use crate::ledger::System;
-use crate::requester::{Complaint, Requester, Window};
+use crate::identity_header::{IdentityError, IdentityHeader, Window};
+use crate::ledger::LedgerSystem;
 
 const BASE: &str = "/api/sources/v3.1";
 /// The application that launches, among those that Sources knows.
@@ -67,7 +67,7 @@ impl Cloud {
 /// What people send to `POST /sources/known`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Known {
+struct KnownSources {
     id: String,
     name: String,
     provider: Cloud,
@@ -88,7 +88,7 @@ fn available() -> String {
     "available".into()
 }
 
-impl Known {
+impl KnownSources {
     fn is_of(&self, org: &str) -> bool {
         self.org.as_ref().is_none_or(|owner| owner == org)
     }
@@ -130,7 +130,7 @@ fn digest(id: &str) -> u128 {
 
 #[derive(Debug)]
 pub(crate) struct Sources {
-    known: Mutex<BTreeMap<String, Known>>,
+    known: Mutex<BTreeMap<String, KnownSources>>,
 }
 
 impl Default for Sources {
@@ -139,8 +139,8 @@ impl Default for Sources {
     }
 }
 
-fn first_ones() -> BTreeMap<String, Known> {
-    let first = |id: &str, name: &str, provider, account: &str| Known {
+fn first_ones() -> BTreeMap<String, KnownSources> {
+    let first = |id: &str, name: &str, provider, account: &str| KnownSources {
         id: id.into(),
         name: name.into(),
         provider,
@@ -167,19 +167,19 @@ impl Sources {
         is_account.then(|| account.to_owned())
     }
 
-    fn known(&self) -> MutexGuard<'_, BTreeMap<String, Known>> {
+    fn known(&self) -> MutexGuard<'_, BTreeMap<String, KnownSources>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-pub(crate) fn routes(world: &World) -> Router {
-    let gate = Gate { system: System::Sources, faults: Arc::clone(&world.faults) };
+pub(crate) fn routes(world: &SandboxShared) -> Router {
+    let gate = Gate { system: LedgerSystem::Sources, faults: Arc::clone(&world.faults) };
     let calls = Router::new()
         .route("/application_types", get(application_types))
         .route("/application_types/{id}/sources", get(list))
         .route("/source_types", get(source_types))
         .route("/sources/{id}/authentications", get(authentications))
-        .route_layer(middleware::from_fn_with_state(gate, faults::strike));
+        .route_layer(middleware::from_fn_with_state(gate, faults::hit));
     Router::new()
         .nest(BASE, calls)
         .route("/sources/known", get(show).post(add).delete(reset))
@@ -187,9 +187,9 @@ pub(crate) fn routes(world: &World) -> Router {
         .with_state(Arc::clone(&world.sources))
 }
 
-type Asked = Query<HashMap<String, String>>;
+type SourceQuery = Query<HashMap<String, String>>;
 
-fn page(path: &str, asked: &HashMap<String, String>, all: Vec<Value>) -> Result<Json<Value>, Complaint> {
+fn page(path: &str, asked: &HashMap<String, String>, all: Vec<Value>) -> Result<Json<Value>, IdentityError> {
     let text = |name| asked.get(name).map(String::as_str);
     let window = Window::read(text("limit"), text("offset"), LIMIT_MAX, LIMIT_DEFAULT)?;
     let (count, limit, offset) = (all.len(), window.limit, window.offset);
@@ -201,7 +201,10 @@ fn page(path: &str, asked: &HashMap<String, String>, all: Vec<Value>) -> Result<
     })))
 }
 
-async fn application_types(_: Requester, Query(asked): Asked) -> Result<Json<Value>, Complaint> {
+async fn application_types(
+    _: IdentityHeader,
+    Query(asked): SourceQuery,
+) -> Result<Json<Value>, IdentityError> {
     let one = |id, name, label| json!({"id": id, "name": name, "display_name": label});
     let all = vec![
         one("2", "/insights/platform/cost-management", "Cost Management"),
@@ -210,7 +213,7 @@ async fn application_types(_: Requester, Query(asked): Asked) -> Result<Json<Val
     page("/application_types", &asked, all)
 }
 
-async fn source_types(_: Requester, Query(asked): Asked) -> Result<Json<Value>, Complaint> {
+async fn source_types(_: IdentityHeader, Query(asked): SourceQuery) -> Result<Json<Value>, IdentityError> {
     let mut all: Vec<Value> =
         Cloud::ALL.map(|cloud| json!({"id": cloud.type_id(), "name": cloud.type_name()})).into();
     all.push(json!({"id": "4", "name": "openshift"}));
@@ -219,31 +222,31 @@ async fn source_types(_: Requester, Query(asked): Asked) -> Result<Json<Value>, 
 
 async fn list(
     State(sources): State<Arc<Sources>>,
-    who: Requester,
+    who: IdentityHeader,
     Path(application): Path<String>,
-    Query(asked): Asked,
-) -> Result<Json<Value>, Complaint> {
+    Query(asked): SourceQuery,
+) -> Result<Json<Value>, IdentityError> {
     if !["2", PROVISIONING].contains(&application.as_str()) {
-        return Err(Complaint::not_found("there is no application type with this id"));
+        return Err(IdentityError::not_found("there is no application type with this id"));
     }
     let wanted = asked.get("filter[source_type][name]");
-    let is_meant = |one: &&Known| {
+    let is_meant = |one: &&KnownSources| {
         one.is_of(&who.org)
             && wanted.is_none_or(|name| one.provider.type_name() == name)
             && one.account.is_some() == (application == PROVISIONING)
     };
-    let all = sources.known().values().filter(is_meant).map(Known::body).collect();
+    let all = sources.known().values().filter(is_meant).map(KnownSources::body).collect();
     page(&format!("/application_types/{application}/sources"), &asked, all)
 }
 
 async fn authentications(
     State(sources): State<Arc<Sources>>,
-    who: Requester,
+    who: IdentityHeader,
     Path(id): Path<String>,
-    Query(asked): Asked,
-) -> Result<Json<Value>, Complaint> {
-    let found = sources.known().get(&id).filter(|one| one.is_of(&who.org)).map(Known::authentications);
-    let all = found.ok_or_else(|| Complaint::not_found("there is no source with this id"))?;
+    Query(asked): SourceQuery,
+) -> Result<Json<Value>, IdentityError> {
+    let found = sources.known().get(&id).filter(|one| one.is_of(&who.org)).map(KnownSources::authentications);
+    let all = found.ok_or_else(|| IdentityError::not_found("there is no source with this id"))?;
     page(&format!("/sources/{id}/authentications"), &asked, all)
 }
 
@@ -254,11 +257,11 @@ async fn show(State(sources): State<Arc<Sources>>) -> Response {
 /// One that is known already is replaced.
 async fn add(
     State(sources): State<Arc<Sources>>,
-    JsonBody(one): JsonBody<Known>,
-) -> Result<StatusCode, Refusal> {
+    JsonBody(one): JsonBody<KnownSources>,
+) -> Result<StatusCode, CallError> {
     let mut known = sources.known();
     if known.len() >= SOURCES_MAX {
-        return Err(Refusal::bad_request(format!("at most {SOURCES_MAX} sources can be known")));
+        return Err(CallError::bad_request(format!("at most {SOURCES_MAX} sources can be known")));
     }
     known.insert(one.id.clone(), one);
     Ok(StatusCode::CREATED)
@@ -267,11 +270,11 @@ async fn add(
 async fn remove(
     State(sources): State<Arc<Sources>>,
     id: Result<Path<String>, PathRejection>,
-) -> Result<StatusCode, Refusal> {
+) -> Result<StatusCode, CallError> {
     let Path(id) = id?;
     match sources.known().remove(&id) {
         Some(_) => Ok(StatusCode::NO_CONTENT),
-        None => Err(Refusal::new(StatusCode::NOT_FOUND, "there is no source with this id")),
+        None => Err(CallError::new(StatusCode::NOT_FOUND, "there is no source with this id")),
     }
 }
 

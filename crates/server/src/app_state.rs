@@ -10,12 +10,12 @@ use engine::{AccessStore, Engine, PeopleStore};
 use tokio_util::sync::CancellationToken;
 
 use crate::auth::{Bearers, TokenCache};
+use crate::diagnostics::Diagnostics;
 use crate::endpoints::Endpoints;
 use crate::metrics::Meter;
 use crate::operations::watchers::Watchers;
 use crate::people::{SignInGate, SignInLimits};
 use crate::rights::{RIGHTS, Right};
-use crate::upkeep::Upkeep;
 
 /// Everything the server needs to open.
 #[derive(Clone)]
@@ -32,7 +32,7 @@ pub struct Server {
     /// Workflows that are declared at run time, where this server takes any.
     pub workflows: Option<Arc<Declarations>>,
     /// What may be shown of the process itself.
-    pub upkeep: Upkeep,
+    pub diagnostics: Diagnostics,
     /// Cancelled when the process stops: event streams end then, so that connections can close.
     pub closing: CancellationToken,
 }
@@ -84,7 +84,7 @@ pub type Shared = Arc<AppState>;
 
 impl AppState {
     pub(crate) fn new(server: Server) -> Shared {
-        let watchers = Watchers::new(server.engine.feed().clone(), server.settings.streams_max);
+        let watchers = Watchers::new(server.engine.event_feed().clone(), server.settings.streams_max);
         let (tokens, sign_ins) = (TokenCache::default(), SignInGate::default());
         let rights =
             RIGHTS.iter().chain(server.endpoints.iter().flat_map(|one| one.rights())).cloned().collect();

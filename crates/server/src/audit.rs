@@ -26,11 +26,11 @@ pub struct AuditEntry {
 
 /// What a change was about. Handlers put it into their answer, for the audit log alone.
 #[derive(Debug, Clone)]
-pub struct Target(String);
+pub struct AuditTarget(String);
 
 /// Names what was changed.
-pub fn about(target: &impl ToString) -> Extension<Target> {
-    Extension(Target(target.to_string()))
+pub fn about(target: &impl ToString) -> Extension<AuditTarget> {
+    Extension(AuditTarget(target.to_string()))
 }
 
 impl AuditEntry {
@@ -38,7 +38,8 @@ impl AuditEntry {
     pub fn ended(self, app: &AppState, response: &Response, code: Option<String>) -> AuditRow {
         let status = response.status().as_u16();
         let result = code.map_or_else(|| status.to_string(), |code| format!("{status} {code}"));
-        let target = response.extensions().get::<Target>().map_or(self.path.as_str(), |target| &target.0);
+        let target =
+            response.extensions().get::<AuditTarget>().map_or(self.path.as_str(), |target| &target.0);
         let target = readable(target);
         let action = self.action.to_owned();
         AuditRow { at: app.engine.now(), who: self.who, action, target, result, request: self.request }

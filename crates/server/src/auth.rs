@@ -26,21 +26,21 @@ const HEADER_BYTES_MAX: usize = 16 * 1024;
 /// Verifies bearer tokens that this server did not issue, such as those of an identity provider.
 #[async_trait]
 pub trait Bearers: Send + Sync + 'static {
-    async fn verify(&self, token: &str) -> Result<Principal, Denied>;
+    async fn verify(&self, token: &str) -> Result<Principal, AuthError>;
 }
 
 /// Why a credential is refused. The texts never hold any of what was presented.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Denied {
+pub enum AuthError {
     /// It is not good, and why.
     Refused(String),
     /// It cannot be checked now.
     Unavailable(StoreError),
 }
 
-impl From<StoreError> for Denied {
-    fn from(error: StoreError) -> Denied {
-        Denied::Unavailable(error)
+impl From<StoreError> for AuthError {
+    fn from(error: StoreError) -> AuthError {
+        AuthError::Unavailable(error)
     }
 }
 
@@ -62,13 +62,13 @@ pub async fn authenticate(app: &AppState, headers: &HeaderMap) -> Result<Princip
         }
     };
     principal_of(app, token).await.map_err(|denied| match denied {
-        Denied::Refused(why) => error::unauthenticated(&why, true),
-        Denied::Unavailable(error) => error.into(),
+        AuthError::Refused(why) => error::unauthenticated(&why, true),
+        AuthError::Unavailable(error) => error.into(),
     })
 }
 
 /// The principal of a token, of this server or of an issuer.
-pub async fn principal_of(app: &AppState, token: &str) -> Result<Principal, Denied> {
+pub async fn principal_of(app: &AppState, token: &str) -> Result<Principal, AuthError> {
     if looks_like_a_token(token) {
         return own(app, &digest(token)).await.map(Principal::of_token);
     }
@@ -82,8 +82,8 @@ pub async fn resume(app: &AppState, row: &SessionRow) -> Result<Option<Principal
     match &row.proof {
         Proof::Token { digest } => match own(app, digest).await {
             Ok(token) => Ok(Some(Principal::of_token(token))),
-            Err(Denied::Refused(_)) => Ok(None),
-            Err(Denied::Unavailable(error)) => Err(error),
+            Err(AuthError::Refused(_)) => Ok(None),
+            Err(AuthError::Unavailable(error)) => Err(error),
         },
         Proof::Password { digest: before } => {
             let user = app.people.find_user(&row.user).await?;
@@ -96,19 +96,19 @@ pub async fn resume(app: &AppState, row: &SessionRow) -> Result<Option<Principal
     }
 }
 
-fn unknown() -> Denied {
-    Denied::Refused("this token is not known here".into())
+fn unknown() -> AuthError {
+    AuthError::Refused("this token is not known here".into())
 }
 
 /// The token of this server with this digest, if it is good now.
-async fn own(app: &AppState, digest: &str) -> Result<TokenRow, Denied> {
+async fn own(app: &AppState, digest: &str) -> Result<TokenRow, AuthError> {
     let now = app.engine.now();
     let row = match app.tokens.find(digest, now, REMEMBERED) {
         Some(row) => row,
         None => look_up(app, digest, now).await?.ok_or_else(unknown)?,
     };
     if row.expires_at.is_some_and(|expires_at| expires_at <= now) {
-        return Err(Denied::Refused("this token has expired; ask an admin for a new one".into()));
+        return Err(AuthError::Refused("this token has expired; ask an admin for a new one".into()));
     }
     Ok(row)
 }

@@ -5,32 +5,32 @@ use std::time::Duration;
 
 use api::{Code, Error};
 use axum::http::header::{ALLOW, WWW_AUTHENTICATE};
-use engine::{AskError, OperationId, Phase, SubmitError, Verb};
+use engine::{AskError, OperationId, Phase, PhaseVerb, SubmitError};
 
-use crate::http::{Failure, Fault, JsonFault};
+use crate::http::{Failure, FailureKind, JsonFault};
 
 const SOON: Duration = Duration::from_secs(1);
 
 /// What any request can meet, in the words of this API.
-pub fn fault(fault: Fault) -> Error {
+pub fn fault(fault: FailureKind) -> Error {
     match fault {
-        Fault::NoSuchPath => fault.usual().hint("/openapi.json lists what there is"),
-        Fault::MethodNotAllowed { method, allowed } => {
+        FailureKind::NoSuchPath => fault.usual().hint("/openapi.json lists what there is"),
+        FailureKind::MethodNotAllowed { method, allowed } => {
             let detail = format!("{method} is not possible here; possible: {allowed}");
             Error::new(Code::MethodNotAllowed, detail).header(ALLOW, &allowed)
         }
-        Fault::Parameter { name, rule } => invalid_parameter(&name, rule),
-        Fault::NotJson { given } => {
+        FailureKind::Parameter { name, rule } => invalid_parameter(&name, rule),
+        FailureKind::NotJson { given } => {
             let detail = match given.as_str() {
                 "" => "send the header Content-Type: application/json".to_owned(),
                 other => format!("the body is {other:?}; send application/json"),
             };
             Error::new(Code::UnsupportedMediaType, detail)
         }
-        Fault::BodyTooLarge { limit } => fault.usual().with("limit", limit),
-        Fault::Json(fault) => unreadable(fault),
-        Fault::NotAnObject => Error::new(Code::InvalidBody, "the body must be an object"),
-        Fault::Timeout => fault.usual().hint("a change that was asked for may still happen"),
+        FailureKind::BodyTooLarge { limit } => fault.usual().with("limit", limit),
+        FailureKind::Json(fault) => unreadable(fault),
+        FailureKind::NotAnObject => Error::new(Code::InvalidBody, "the body must be an object"),
+        FailureKind::Timeout => fault.usual().hint("a change that was asked for may still happen"),
         other => other.usual(),
     }
 }
@@ -78,7 +78,7 @@ pub fn busy(operation: OperationId) -> Failure {
     Failure::new(Code::ResourceBusy, detail).with("operation", operation.to_string())
 }
 
-fn not_now(id: OperationId, phase: Phase, verb: Verb) -> Failure {
+fn not_now(id: OperationId, phase: Phase, verb: PhaseVerb) -> Failure {
     let possible = possible(phase);
     let instead = if possible.is_empty() { "nothing".into() } else { possible.join(", ") };
     let detail = format!("the operation is {phase} and cannot be asked to {verb}; possible now: {instead}");
@@ -108,8 +108,8 @@ pub fn ask(error: AskError, id: OperationId) -> Failure {
 
 /// What an operator may ask of an operation in this phase.
 pub fn possible(phase: Phase) -> Vec<&'static str> {
-    let verbs = [Verb::Cancel, Verb::Pause, Verb::Resume, Verb::Retry];
-    verbs.into_iter().filter(|verb| phase.allows(*verb)).map(Verb::as_str).collect()
+    let verbs = [PhaseVerb::Cancel, PhaseVerb::Pause, PhaseVerb::Resume, PhaseVerb::Retry];
+    verbs.into_iter().filter(|verb| phase.allows(*verb)).map(PhaseVerb::as_str).collect()
 }
 
 pub fn submit(error: SubmitError) -> Failure {
@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn what_the_database_said_is_not_in_the_answer() {
         for error in [StoreError::Refused, StoreError::Unavailable, StoreError::Full] {
-            let mut error = fault(Fault::Store(error("relation \"operations\" has secrets".into())));
+            let mut error = fault(FailureKind::Store(error("relation \"operations\" has secrets".into())));
             error.request_id = Some("r1".into());
             let text = String::from_utf8(Problem.write(&error)).unwrap();
             assert!(!text.contains("relation"), "{text}");

@@ -10,7 +10,7 @@ use crate::app_state::AppState;
 use crate::audit::AuditEntry;
 use crate::auth::{BearerToken, authenticate, bearer_token};
 use crate::error;
-use crate::http::{Admission, Api, Denial, Failure, Fault, request_id, rights};
+use crate::http::{Admission, Api, Denial, Failure, FailureKind, request_id, rights};
 use crate::principal::Principal;
 use crate::rights::Needs;
 
@@ -29,17 +29,20 @@ impl Api for AppState {
         self.settings.body_limit_bytes
     }
 
-    fn fault(&self, fault: Fault) -> Error {
+    fn fault(&self, fault: FailureKind) -> Error {
         error::fault(fault)
     }
 
     async fn admit(&self, parts: &mut Parts) -> Result<Admission, Denial> {
-        let path = parts.extensions.get::<MatchedPath>().cloned().ok_or(Fault::NoSuchPath)?;
+        let path = parts.extensions.get::<MatchedPath>().cloned().ok_or(FailureKind::NoSuchPath)?;
         let Some(right) = rights::find(&self.rights, &parts.method, path.as_str()) else {
             let (method, allowed) = (parts.method.clone(), rights::allowed(&self.rights, path.as_str()));
             let is_other_method = !allowed.is_empty();
-            let fault =
-                if is_other_method { Fault::MethodNotAllowed { method, allowed } } else { Fault::NoSuchPath };
+            let fault = if is_other_method {
+                FailureKind::MethodNotAllowed { method, allowed }
+            } else {
+                FailureKind::NoSuchPath
+            };
             return Err(fault.into());
         };
         let needed = match right.needs {

@@ -39,7 +39,7 @@ pub(crate) async fn healthz() -> Json<Health> {
 pub(crate) async fn readyz(State(app): State<Shared>) -> Result<Json<Health>, Failure> {
     let limit = READY_LIMIT.min(app.settings.request_timeout / 2);
     match tokio::time::timeout(limit, app.engine.is_ready()).await {
-        Ok(Ok(())) => match app.upkeep.missing(limit).await {
+        Ok(Ok(())) => match app.diagnostics.missing(limit).await {
             None => Ok(Json(Health { status: "ready".into() })),
             Some(why) => Err(error::not_ready(why)),
         },

@@ -24,12 +24,12 @@ use axum::response::{IntoResponse, Response};
 use tower_http::catch_panic::CatchPanicLayer;
 use tracing::error;
 
-pub use failure::{Failure, Fault, JsonFault};
+pub use failure::{Failure, FailureKind, JsonFault};
 pub use guard::{Admission, Api, Denial, Note, described, request_id};
 pub use idempotency::{IDEMPOTENCY_REPLAYED, idempotency_key};
 pub use slow_body::{SlowBody, body_within, is_slow_body};
 pub use ttl_cache::TtlCache;
-pub use wait::News;
+pub use wait::OperationEvents;
 
 /// The layers around the routes of an API. From the outside in: errors are written, a panic becomes an error, the guard
 /// lets in who has a right and carries changes to their end, and a panic in a handler becomes an error before the guard
@@ -45,13 +45,13 @@ pub fn serve<A: Api>(routes: Router<Arc<A>>, api: Arc<A>) -> Router {
 }
 
 pub async fn no_such_path() -> Failure {
-    Fault::NoSuchPath.into()
+    FailureKind::NoSuchPath.into()
 }
 
 /// For routers that set the header `Allow` themselves.
 #[expect(clippy::unused_async, reason = "a handler is asynchronous")]
 pub async fn method_not_allowed(method: Method) -> Failure {
-    Fault::MethodNotAllowed { method, allowed: String::new() }.into()
+    FailureKind::MethodNotAllowed { method, allowed: String::new() }.into()
 }
 
 /// What a panic says is for the log alone.

@@ -1,4 +1,4 @@
-//! The doors from inside: for a part of this process that has found out itself who asks, such as the console.
+//! The APIs from inside: for a part of this process that has found out itself who asks, such as the console.
 //!
 //! A call goes through the same router, guards, limits and audit log as one from outside. Only the proof is another
 //! one: it travels as an extension of the request, which nobody can send over a wire.
@@ -18,12 +18,12 @@ use tower::ServiceExt;
 
 use crate::app_state::Shared;
 use crate::audit;
-use crate::auth::{self, Denied};
-pub use crate::operations::watchers::Watch;
+use crate::auth::{self, AuthError};
+pub use crate::operations::watchers::WatcherSlot;
 use crate::people::{self, Attempt, SignInError, SignInLimits};
 use crate::principal::Principal;
 
-/// How the doors are reached without a wire.
+/// How the APIs are reached without a wire.
 #[derive(Clone)]
 pub struct Inside {
     router: Router,
@@ -35,7 +35,7 @@ impl Inside {
         Inside { router, app: Arc::clone(app) }
     }
 
-    /// What the doors answer to this request of a principal.
+    /// What the APIs answer to this request of a principal.
     pub async fn call(&self, who: &Principal, mut request: Request<Body>) -> Response {
         request.extensions_mut().insert(who.clone());
         let Ok(response) = self.router.clone().oneshot(request).await;
@@ -43,7 +43,7 @@ impl Inside {
     }
 
     /// The principal of a token, as every API has it.
-    pub async fn principal_of(&self, token: &SecretString) -> Result<Principal, Denied> {
+    pub async fn principal_of(&self, token: &SecretString) -> Result<Principal, AuthError> {
         auth::principal_of(&self.app, token.expose_secret()).await
     }
 
@@ -83,7 +83,7 @@ impl Inside {
             .await;
     }
 
-    /// A row of the audit log about what happens before a door is reached: somebody signs in, or tries to.
+    /// A row of the audit log about what happens before an API is reached: somebody signs in, or tries to.
     pub async fn write_down(&self, who: &str, action: &str, target: &str, result: &str) {
         let row = AuditRow {
             at: self.app.engine.now(),
@@ -97,7 +97,7 @@ impl Inside {
     }
 
     /// A place among those who are told when an operation has news; `None` when all are taken.
-    pub fn watch(&self, id: OperationId) -> Option<Watch> {
+    pub fn watch(&self, id: OperationId) -> Option<WatcherSlot> {
         self.app.watchers.watch(id)
     }
 

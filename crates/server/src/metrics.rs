@@ -72,7 +72,7 @@ struct RouteLabel {
 
 type Histograms<Labels> = Family<Labels, Histogram, fn() -> Histogram>;
 
-/// Counts what the engine and the doors do. One for each process; the engine gets it as its observer.
+/// Counts what the engine and the APIs do. One for each process; the engine gets it as its observer.
 pub struct Meter {
     registry: Registry,
     operations: Family<StateLabel, Gauge>,
@@ -128,7 +128,7 @@ impl Meter {
             counted_at: Mutex::new(None),
         };
         meter.register_engine();
-        meter.register_doors();
+        meter.register_apis();
         meter
     }
 
@@ -165,7 +165,7 @@ impl Meter {
         );
     }
 
-    fn register_doors(&mut self) {
+    fn register_apis(&mut self) {
         let registry = &mut self.registry;
         registry.register("http_requests", "Requests by route and status", self.http_requests.clone());
         registry.register(

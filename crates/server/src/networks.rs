@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_network_is_refused_by_name_and_so_is_everybody() {
+    fn what_is_no_network_is_refused_by_name_and_so_is_everyone() {
         for bad in
             ["", "10.0.0", "10.0.0.0/33", "fd00::/129", "10.0.0.0/", "10.0.0.0/-1", "localhost", "0.0.0.0/0"]
         {

@@ -13,9 +13,9 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use engine::{Clock, Proof, Role};
 
-use crate::auth::{Bearers, Denied};
+use crate::auth::{AuthError, Bearers};
 use crate::principal::Principal;
-use fetch::Issuer;
+use fetch::IssuerClient;
 use signatures::{Signatures, refused};
 
 pub use code_flow::{Begun, CodeFlow, CodeFlowSettings, FlowError};
@@ -82,7 +82,7 @@ pub struct Oidc {
 
 #[async_trait]
 impl Bearers for Oidc {
-    async fn verify(&self, token: &str) -> Result<Principal, Denied> {
+    async fn verify(&self, token: &str) -> Result<Principal, AuthError> {
         let claims = self.signatures.claims(token).await?;
         claims.check(&self.settings, self.clock.now()).map_err(refused)?;
         let mut subject = claims.subject(&self.settings);
@@ -99,7 +99,7 @@ impl Oidc {
         if settings.audience.is_empty() {
             return Err("audience: must not be empty".into());
         }
-        let signatures = Signatures::new(Issuer::new(&settings.issuer)?, Arc::clone(&clock));
+        let signatures = Signatures::new(IssuerClient::new(&settings.issuer)?, Arc::clone(&clock));
         let scope = settings.scope.clone().unwrap_or_else(|| SCOPE_DEFAULT.to_owned());
         Ok(Oidc { settings, scope, signatures, clock })
     }

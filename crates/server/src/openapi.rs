@@ -34,14 +34,14 @@ const SCHEME: &str = "token";
     ),
     components(schemas(crate::wire::Problem)),
 )]
-struct Document;
+struct ServerApiDoc;
 
 /// After the tags of what is run come those of the products.
 const PRODUCT_TAGS: usize = 2;
 
 /// The description of every route, with what all routes have in common added to each of them.
 pub fn openapi(products: &[Arc<dyn Endpoints>]) -> OpenApi {
-    let mut api = Document::openapi();
+    let mut api = ServerApiDoc::openapi();
     api.merge(router::routes().into_openapi());
     let own = api.tags.take().unwrap_or_default();
     let (first, last) = own.split_at(PRODUCT_TAGS.min(own.len()));

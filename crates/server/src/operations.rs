@@ -1,4 +1,4 @@
-//! The operations door: submit, list, show, watch, explain, and ask for something.
+//! The operations API: submit, list, show, watch, explain, and ask for something.
 
 pub mod calls;
 pub mod control;

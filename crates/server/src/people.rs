@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn where_there_is_anybody_nobody_is_made() {
+    async fn where_there_is_anyone_no_one_is_made() {
         let store = MemoryStore::new();
         store.add_user(&new_user("rita", Role::Reader, "hash".into(), NOW)).await.unwrap();
         assert!(ensure_first_user(&store, NOW).await.unwrap().is_none());

@@ -49,7 +49,7 @@ pub struct Principal {
 
 /// What a proof says about its bearer.
 #[derive(Debug, Clone, Default)]
-pub struct Subject {
+pub struct PrincipalSubject {
     pub name: String,
     pub roles: Vec<Role>,
     /// As an issuer or a proxy names it. A credential of this server names none.
@@ -64,8 +64,8 @@ pub struct Subject {
 
 impl Principal {
     /// The one way to a principal. An organisation whose name cannot be one counts as missing.
-    pub fn of(proof: Proof, subject: Subject) -> Principal {
-        let Subject { name, roles, organisation, account, platform, grants, permissions } = subject;
+    pub fn of(proof: Proof, subject: PrincipalSubject) -> Principal {
+        let PrincipalSubject { name, roles, organisation, account, platform, grants, permissions } = subject;
         let organisation = match organisation.filter(|id| is_organisation(id)) {
             _ if proof.is_of_this_server() => Organisation::Server,
             Some(id) => Organisation::Named(id),
@@ -77,13 +77,17 @@ impl Principal {
     }
 
     pub fn of_user(user: &UserRow) -> Principal {
-        let subject = Subject { name: user.name.clone(), roles: vec![user.role], ..Subject::default() };
+        let subject = PrincipalSubject {
+            name: user.name.clone(),
+            roles: vec![user.role],
+            ..PrincipalSubject::default()
+        };
         Principal::of(Proof::Password { digest: digest(&user.hash) }, subject)
     }
 
     pub fn of_token(token: TokenRow) -> Principal {
         let (name, roles, platform) = (token.name, vec![token.role], token.platform);
-        let subject = Subject { name, roles, platform, ..Subject::default() };
+        let subject = PrincipalSubject { name, roles, platform, ..PrincipalSubject::default() };
         Principal::of(Proof::Token { digest: token.digest }, subject)
     }
 
@@ -93,7 +97,7 @@ impl Principal {
             Organisation::Named(id) => Some(id.clone()),
             Organisation::Server | Organisation::Missing => None,
         };
-        let subject = Subject {
+        let subject = PrincipalSubject {
             name: row.user.clone(),
             roles: row.roles.clone(),
             organisation,
@@ -186,7 +190,7 @@ mod tests {
 
     fn principal(roles: &[Role], permissions: Option<&[&str]>) -> Principal {
         let parsed = |texts: &[&str]| texts.iter().filter_map(|text| Permission::parse(text)).collect();
-        let subject = Subject {
+        let subject = PrincipalSubject {
             name: "ann".into(),
             roles: roles.to_vec(),
             organisation: Some("13".into()),
@@ -232,10 +236,10 @@ mod tests {
 
     #[test]
     fn a_grant_adds_its_workflows_to_the_role() {
-        let subject = |grants: &[&str]| Subject {
+        let subject = |grants: &[&str]| PrincipalSubject {
             roles: vec![Role::Reader],
             grants: grants.iter().map(|text| text.parse().unwrap()).collect(),
-            ..Subject::default()
+            ..PrincipalSubject::default()
         };
         let may = |grants: &[&str], workflow: &str| {
             let who = Principal::of(Proof::CodeFlow, subject(grants));
@@ -249,9 +253,9 @@ mod tests {
 
     #[test]
     fn only_credentials_of_this_server_act_for_its_organisation() {
-        let subject = |organisation: Option<&str>| Subject {
+        let subject = |organisation: Option<&str>| PrincipalSubject {
             organisation: organisation.map(str::to_owned),
-            ..Subject::default()
+            ..PrincipalSubject::default()
         };
         let own = [Proof::Password { digest: "d".into() }, Proof::Token { digest: "d".into() }];
         let others = [Proof::Bearer { expires_at: Timestamp(1) }, Proof::CodeFlow, Proof::Header];

@@ -10,7 +10,7 @@ use axum::http::request::Parts;
 use engine::{OperationId, Timestamp};
 
 use crate::error;
-use crate::http::{Failure, Fault};
+use crate::http::{Failure, FailureKind};
 
 const TEXT_CHARS_MAX: usize = 256;
 /// Nobody needs more parameters than this, and every one costs memory.
@@ -130,7 +130,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Name {
         let pairs = Path::<Vec<(String, String)>>::from_request_parts(parts, state).await;
         let Path(mut pairs) =
             pairs.map_err(|error| Failure::new(Code::InvalidParameter, error.body_text()))?;
-        let (name, value) = pairs.pop().ok_or(Fault::NoSuchPath)?;
+        let (name, value) = pairs.pop().ok_or(FailureKind::NoSuchPath)?;
         check_text(&name, &value)?;
         Ok(Name(value))
     }
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_parameter_that_nobody_asked_for_is_refused_by_name() {
+    fn a_parameter_that_no_one_asked_for_is_refused_by_name() {
         let mut query = query(&[("limit", "5"), ("tennant", "a")]);
         assert_eq!(query.number("limit", 1..=9).unwrap(), Some(5));
         let problem = query.finish().unwrap_err();

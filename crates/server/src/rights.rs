@@ -7,7 +7,7 @@ use engine::Capability;
 use crate::http::rights::{self, change, look};
 
 /// One line of the table.
-pub type Right = rights::Right<Needs>;
+pub type Right = rights::RouteRight<Needs>;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Needs {

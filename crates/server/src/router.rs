@@ -1,4 +1,4 @@
-//! Every route of the operations door, and the layers around them.
+//! Every route of the operations API, and the layers around them.
 
 use axum::Router;
 use axum::http::header::AUTHORIZATION;
@@ -8,13 +8,13 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::app_state::{AppState, Server, Shared};
-use crate::frame::frame;
 use crate::inside::Inside;
+use crate::request_layer::request_layer;
 use crate::{
-    audit, docs, errors, health, http, metrics, openapi, operations, people, tokens, upkeep, workflows,
+    audit, diagnostics, docs, errors, health, http, metrics, openapi, operations, people, tokens, workflows,
 };
 
-/// All doors, ready to be served.
+/// All APIs, ready to be served.
 ///
 /// The frame around all of them knows the request and finishes every answer; `http::serve` has the layers of each API.
 pub fn router(server: Server) -> Router {
@@ -38,7 +38,7 @@ fn assemble(app: &Shared) -> Router {
     let secret = app.endpoints.iter().flat_map(|product| product.secret_headers()).cloned();
     others
         .fold(own, Router::merge)
-        .layer(from_fn_with_state(Shared::clone(app), frame))
+        .layer(from_fn_with_state(Shared::clone(app), request_layer))
         .layer(SetSensitiveRequestHeadersLayer::new([AUTHORIZATION].into_iter().chain(secret)))
 }
 
@@ -76,10 +76,10 @@ pub(crate) fn routes() -> OpenApiRouter<Shared> {
         .routes(routes!(people::sessions::end_session))
         .routes(routes!(people::my_password::change_my_password))
         .routes(routes!(audit::audit_log))
-        .routes(routes!(upkeep::settings::list_settings))
-        .routes(routes!(upkeep::systems::list_systems))
-        .routes(routes!(upkeep::keys::list_keys))
-        .routes(routes!(upkeep::keys::rotate_keys))
+        .routes(routes!(diagnostics::settings::list_settings))
+        .routes(routes!(diagnostics::systems::list_systems))
+        .routes(routes!(diagnostics::keys::list_keys))
+        .routes(routes!(diagnostics::keys::rotate_keys))
         .routes(routes!(health::healthz))
         .routes(routes!(health::readyz))
         .routes(routes!(metrics::metrics))

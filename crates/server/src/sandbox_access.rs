@@ -37,14 +37,14 @@ pub(crate) fn check_change(caller: &Principal, target: &str) -> Result<(), Failu
 
 /// What became of the access through the sandbox.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Ended {
+pub struct SessionEnd {
     /// How many sessions, tokens and users were removed.
     pub removed: usize,
     /// Tokens and users that stay because no other admin is left.
     pub last_admins: Vec<String>,
 }
 
-impl Ended {
+impl SessionEnd {
     fn count(&mut self, name: &str, change: AdminChange) {
         match change {
             AdminChange::Done => self.removed += 1,
@@ -59,8 +59,8 @@ pub async fn end_sandbox_access(
     access: &dyn AccessStore,
     people: &dyn PeopleStore,
     now: Timestamp,
-) -> Result<Ended, StoreError> {
-    let mut ended = Ended::default();
+) -> Result<SessionEnd, StoreError> {
+    let mut ended = SessionEnd::default();
     for session in people.sessions(None, SESSIONS_MAX).await?.iter().filter(|row| is_of_sandbox(&row.user)) {
         ended.removed += usize::from(people.remove_session(&session.digest).await?);
     }

@@ -2,7 +2,7 @@
 
 use engine::{Because, Body, Changes, Event, Phase};
 
-/// The event as one sentence. What steps and far sides said is repeated word for word.
+/// The event as one sentence. What steps and external systems said is repeated word for word.
 pub fn describe(event: &Event) -> String {
     let before = match &event.body {
         Body::Waited { changes, .. }
@@ -108,7 +108,7 @@ fn listed(names: &[String]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use engine::{Timestamp, Verb};
+    use engine::{PhaseVerb, Timestamp};
 
     use super::*;
 
@@ -175,7 +175,7 @@ mod tests {
         );
         let at = Timestamp(0);
         check(
-            Body::Asked { verb: Verb::Cancel, by: "eve".into(), reason: "why not".into(), at },
+            Body::Asked { verb: PhaseVerb::Cancel, by: "eve".into(), reason: "why not".into(), at },
             "eve asked it to cancel: why not",
         );
         check(Body::Signalled { key: "k".into(), payload: 1.into() }, "the signal k arrived");

@@ -2,7 +2,7 @@
 
 pub(crate) use api::ProblemBody as Problem;
 pub(crate) use api::types::*;
-use engine::store::{Summary, Wish};
+use engine::store::{ControlRequest, Summary};
 use engine::{Organisation, ProofKind, SessionRow, StepInfo, Timestamp, UserRow, WorkflowInfo};
 
 use crate::sentence::describe;
@@ -34,10 +34,10 @@ impl<T: ToWire> ToWire for Vec<T> {
 }
 
 impl ToWire for Timestamp {
-    type Wire = Moment;
+    type Wire = WireTime;
 
-    fn to_wire(self) -> Moment {
-        Moment::from_unix_micros(self.0)
+    fn to_wire(self) -> WireTime {
+        WireTime::from_unix_micros(self.0)
     }
 }
 
@@ -73,24 +73,24 @@ impl ToWire for engine::Phase {
     }
 }
 
-impl ToWire for engine::Verb {
+impl ToWire for engine::PhaseVerb {
     type Wire = Verb;
 
     fn to_wire(self) -> Verb {
         match self {
-            engine::Verb::Cancel => Verb::Cancel,
-            engine::Verb::Pause => Verb::Pause,
-            engine::Verb::Resume => Verb::Resume,
-            engine::Verb::Retry => Verb::Retry,
+            engine::PhaseVerb::Cancel => Verb::Cancel,
+            engine::PhaseVerb::Pause => Verb::Pause,
+            engine::PhaseVerb::Resume => Verb::Resume,
+            engine::PhaseVerb::Retry => Verb::Retry,
         }
     }
 }
 
-impl ToWire for Wish {
-    type Wire = Asked;
+impl ToWire for ControlRequest {
+    type Wire = PendingRequest;
 
-    fn to_wire(self) -> Asked {
-        Asked { verb: self.verb.to_wire(), by: self.by, reason: self.reason, at: self.at.to_wire() }
+    fn to_wire(self) -> PendingRequest {
+        PendingRequest { verb: self.verb.to_wire(), by: self.by, reason: self.reason, at: self.at.to_wire() }
     }
 }
 
@@ -111,7 +111,7 @@ impl ToWire for Summary {
             deadline_at: self.deadline_at.to_wire(),
             finished_at: self.finished_at.to_wire(),
             node: self.owner.map(|node| node.0),
-            asked: self.wish.to_wire(),
+            asked: self.control.to_wire(),
             progress: None,
         }
     }

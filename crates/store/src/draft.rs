@@ -1,6 +1,6 @@
 //! A write on its way to the database.
 
-use engine::store::{Portrait, ResourceWrite, Write};
+use engine::store::{RecordUpdate, ResourceWrite, Write};
 use engine::{Event, OperationId};
 
 /// A write whose event is text already: callers do that work, many at a time, and the one place that all
@@ -44,7 +44,7 @@ impl Draft {
             Write::Resource(write) => written(Some(write)),
             Write::Append(_) | Write::Wish { .. } | Write::Signal { .. } => 0,
         };
-        let touched = self.write.touches().filter_map(|touch| touch.portrait).map(portrait_bytes);
+        let touched = self.write.touches().filter_map(|touch| touch.record_update).map(record_update_bytes);
         ROW_BYTES + self.body.len() + texts + touched.sum::<usize>()
     }
 }
@@ -60,9 +60,9 @@ fn event_of(write: &Write) -> Option<&Event> {
 }
 
 fn written(write: Option<&ResourceWrite>) -> usize {
-    write.and_then(|write| write.portrait.as_ref()).map_or(0, portrait_bytes)
+    write.and_then(|write| write.record_update.as_ref()).map_or(0, record_update_bytes)
 }
 
-fn portrait_bytes(portrait: &Portrait) -> usize {
-    portrait.record.len() + portrait.labels.len() * ROW_BYTES
+fn record_update_bytes(record_update: &RecordUpdate) -> usize {
+    record_update.record.len() + record_update.labels.len() * ROW_BYTES
 }

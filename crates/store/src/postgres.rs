@@ -2,17 +2,16 @@
 
 mod access;
 mod batch;
-mod careful;
 mod claim;
 mod columns;
 mod committer;
 mod connection;
 mod failure;
+mod heartbeat;
 mod listener;
 mod locked;
 mod people;
 mod people_statements;
-mod pulse;
 mod questions;
 mod reader;
 mod resource_list;
@@ -21,6 +20,7 @@ mod resources;
 mod saved;
 mod saved_statements;
 mod schema;
+mod serial;
 mod statements;
 mod target;
 #[cfg(test)]
@@ -33,8 +33,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use engine::store::{
-    Claims, Ended, Query, Receipt, ResourcePage, ResourceQuery, ResourceRow, Shown, Stats, Store, StoreError,
-    Summary, Total, Wish, Write,
+    Claims, ControlRequest, Ended, OperationDetail, OperationQuery, Receipt, ResourcePage, ResourceQuery,
+    ResourceRow, Stats, Store, StoreError, Summary, Total, Write,
 };
 use engine::{Event, NodeId, OperationId, Timestamp};
 use tokio::sync::Notify;
@@ -42,10 +42,10 @@ use tokio::task::JoinHandle;
 
 use self::claim::Claimer;
 use self::committer::Committers;
-use self::connection::Line;
-use self::pulse::Pulse;
+use self::connection::Connection;
+use self::heartbeat::Heartbeat;
 pub use self::saved::PostgresReader;
-use self::target::Target;
+use self::target::DatabaseTarget;
 pub use self::tls::trust;
 use self::work::Work;
 use crate::draft::Draft;
@@ -63,40 +63,40 @@ const COMMITTERS_MAX: usize = 8;
 pub struct PostgresStore {
     committers: Committers,
     claimer: Claimer,
-    pulse: Pulse,
-    reads: Line,
-    resources: Line,
-    errands: Line,
+    heartbeat: Heartbeat,
+    reads: Connection,
+    resources: Connection,
+    queued_writes: Connection,
     saved: PostgresReader,
-    reseal: Line,
-    bell: Arc<Notify>,
+    reseal: Connection,
+    wake_up: Arc<Notify>,
     listener: JoinHandle<()>,
 }
 
 impl PostgresStore {
     /// Connects, brings the schema up to date, and starts `committers` of 1 to 8 tasks that write.
     pub async fn connect(url: &str, committers: usize) -> Result<Arc<PostgresStore>, StoreError> {
-        let target = Arc::new(Target::parse(url)?);
+        let target = Arc::new(DatabaseTarget::parse(url)?);
         schema::migrate(&target).await?;
-        let bell = Arc::new(Notify::new());
+        let wake_up = Arc::new(Notify::new());
         Ok(Arc::new(PostgresStore {
-            committers: Committers::start(&target, committers.clamp(1, COMMITTERS_MAX), &bell),
+            committers: Committers::start(&target, committers.clamp(1, COMMITTERS_MAX), &wake_up),
             claimer: Claimer::new(&target),
-            pulse: Pulse::new(&target, &bell),
-            reads: Line::new(&target, reader::READER),
-            resources: Line::new(&target, resource_list::LISTER),
-            errands: Line::new(&target, reader::ERRANDS),
+            heartbeat: Heartbeat::new(&target, &wake_up),
+            reads: Connection::new(&target, reader::READER),
+            resources: Connection::new(&target, resource_list::LISTER),
+            queued_writes: Connection::new(&target, reader::QUEUED_WRITES),
             saved: PostgresReader::at(&target),
-            reseal: Line::new(&target, saved::RESEAL),
-            listener: tokio::spawn(listener::listen(target, Arc::clone(&bell))),
-            bell,
+            reseal: Connection::new(&target, saved::RESEAL),
+            listener: tokio::spawn(listener::listen(target, Arc::clone(&wake_up))),
+            wake_up,
         }))
     }
 
     /// Brings the schema up to date and answers the versions that were missing. A database that is newer than
     /// this program is refused and not touched.
     pub async fn migrate(url: &str) -> Result<Vec<u32>, StoreError> {
-        schema::migrate(&Target::parse(url)?).await
+        schema::migrate(&DatabaseTarget::parse(url)?).await
     }
 
     /// The password in an address, if it has one.
@@ -115,26 +115,30 @@ impl Drop for PostgresStore {
 #[async_trait]
 impl Store for PostgresStore {
     async fn join(&self, node: NodeId, previous: Option<NodeId>, lease: Duration) -> Result<(), StoreError> {
-        self.pulse.join(node, previous, lease).await
+        self.heartbeat.join(node, previous, lease).await
     }
 
-    async fn heartbeat(&self, node: NodeId, lease: Duration) -> Result<Vec<(OperationId, Wish)>, StoreError> {
-        self.pulse.heartbeat(node, lease).await
+    async fn heartbeat(
+        &self,
+        node: NodeId,
+        lease: Duration,
+    ) -> Result<Vec<(OperationId, ControlRequest)>, StoreError> {
+        self.heartbeat.heartbeat(node, lease).await
     }
 
     async fn leave(&self, node: NodeId) -> Result<(), StoreError> {
-        self.pulse.leave(node).await
+        self.heartbeat.leave(node).await
     }
 
     async fn release(&self, node: NodeId, ids: &[OperationId]) -> Result<(), StoreError> {
-        self.pulse.release(node, ids).await
+        self.heartbeat.release(node, ids).await
     }
 
     async fn commit(&self, write: Write) -> Result<Receipt, StoreError> {
         let is_ours = matches!(&write, Write::Create(create) if create.owner.is_some());
         let receipt = self.committers.save(Work::Write(Draft::new(write))).await;
         if is_ours {
-            self.pulse.owns();
+            self.heartbeat.owns();
         }
         receipt
     }
@@ -142,16 +146,16 @@ impl Store for PostgresStore {
     async fn claim(&self, node: NodeId, now: Timestamp, limit: usize) -> Result<Claims, StoreError> {
         let claims = self.claimer.claim(node, now, limit).await?;
         if !claims.operations.is_empty() {
-            self.pulse.owns();
+            self.heartbeat.owns();
         }
         Ok(claims)
     }
 
-    async fn show(&self, id: OperationId) -> Result<Option<Shown>, StoreError> {
+    async fn show(&self, id: OperationId) -> Result<Option<OperationDetail>, StoreError> {
         reader::show(&self.reads, id).await
     }
 
-    async fn list(&self, query: &Query) -> Result<Vec<Summary>, StoreError> {
+    async fn list(&self, query: &OperationQuery) -> Result<Vec<Summary>, StoreError> {
         reader::list(&self.reads, query).await
     }
 
@@ -167,22 +171,22 @@ impl Store for PostgresStore {
         resource_list::page(&self.resources, query).await
     }
 
-    async fn totals(&self, query: &Query) -> Result<Vec<Total>, StoreError> {
+    async fn totals(&self, query: &OperationQuery) -> Result<Vec<Total>, StoreError> {
         reader::totals(&self.reads, query).await
     }
 
     async fn history(&self, from: Timestamp, span: Duration, limit: usize) -> Result<Vec<Ended>, StoreError> {
-        reader::history(&self.errands, from, span, limit).await
+        reader::history(&self.queued_writes, from, span, limit).await
     }
 
     async fn stats(&self, now: Timestamp) -> Result<Stats, StoreError> {
-        let counted = reader::stats(&self.errands, now).await?;
+        let counted = reader::stats(&self.queued_writes, now).await?;
         let (commits, writes) = self.committers.counts();
         Ok(Stats { commits, writes, ..counted })
     }
 
     async fn prune(&self, before: Timestamp) -> Result<usize, StoreError> {
-        let removed = self.errands.write(questions::PRUNE, &[&before.0, &PRUNE_MAX]).await?;
+        let removed = self.queued_writes.write(questions::PRUNE, &[&before.0, &PRUNE_MAX]).await?;
         let count = removed.first().map_or(0, |row| rows::unsigned(row.get(0)));
         Ok(usize::try_from(count).unwrap_or(usize::MAX))
     }
@@ -194,12 +198,12 @@ impl Store for PostgresStore {
             return Ok(());
         }
         // A node that is not ready is asked to save nothing, so it must find out by itself when it can again.
-        let tried = self.errands.write(questions::TRY_WRITING, &[]).await.map(drop);
+        let tried = self.queued_writes.write(questions::TRY_WRITING, &[]).await.map(drop);
         last.note(&tried);
         tried
     }
 
-    fn bell(&self) -> &Notify {
-        &self.bell
+    fn wake_up(&self) -> &Notify {
+        &self.wake_up
     }
 }

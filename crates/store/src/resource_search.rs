@@ -15,7 +15,7 @@ use crate::rows;
 pub(crate) const FEW: i64 = 10_000;
 
 /// What the databases say differently.
-pub(crate) trait Tongue {
+pub(crate) trait SqlDialect {
     /// Keeps a question within a question from becoming a join.
     const FENCE: &'static str;
     /// The resources `r` of a few numbers `f`, one after the other.
@@ -35,7 +35,7 @@ pub(crate) trait Tongue {
 }
 
 /// A value of a question.
-pub(crate) enum Given {
+pub(crate) enum SearchTerm {
     Text(String),
     Texts(Vec<String>),
     Number(i64),
@@ -50,7 +50,11 @@ pub(crate) struct Sizes {
 
 /// The text of the question and its values, of which the text has the numbers only. A row of the answer is the
 /// total and then `columns` of a resource, which are null when the page is empty.
-pub(crate) fn search<T: Tongue>(query: &ResourceQuery, sizes: &Sizes, columns: &str) -> (String, Vec<Given>) {
+pub(crate) fn search<T: SqlDialect>(
+    query: &ResourceQuery,
+    sizes: &Sizes,
+    columns: &str,
+) -> (String, Vec<SearchTerm>) {
     let mut search = Search::<T> {
         given: Vec::new(),
         starts: Vec::new(),
@@ -58,7 +62,7 @@ pub(crate) fn search<T: Tongue>(query: &ResourceQuery, sizes: &Sizes, columns: &
         labels: Vec::new(),
         in_states: None,
         count_in_states: None,
-        tongue: PhantomData,
+        dialect: PhantomData,
     };
     search.filter(query, sizes);
     search.label(query, sizes);
@@ -81,12 +85,12 @@ pub(crate) fn search<T: Tongue>(query: &ResourceQuery, sizes: &Sizes, columns: &
         _ => format!("(select count(*) from {from} where {})", wanted.join(" and ")),
     };
     if let Some(after) = query.after {
-        wanted.push(format!("r.number > {}", search.value(Given::Number(after))));
+        wanted.push(format!("r.number > {}", search.value(SearchTerm::Number(after))));
     }
     let wanted = wanted.join(" and ");
     let order = if query.due_by.is_some() { "r.due_at, r.number" } else { "r.number" };
-    let limit = search.value(Given::Number(rows::rows(query.limit)));
-    let offset = search.value(Given::Number(rows::rows(query.offset)));
+    let limit = search.value(SearchTerm::Number(rows::rows(query.limit)));
+    let offset = search.value(SearchTerm::Number(rows::rows(query.offset)));
     let text = format!(
         "select t.total, {columns} from (select {total} as total) t
         left join (
@@ -100,7 +104,7 @@ pub(crate) fn search<T: Tongue>(query: &ResourceQuery, sizes: &Sizes, columns: &
 
 /// A question that is being put together.
 struct Search<T> {
-    given: Vec<Given>,
+    given: Vec<SearchTerm>,
     /// Where it may begin: numbers, and about how many of them.
     starts: Vec<(i64, String)>,
     /// What a resource `r` has to be, besides its labels.
@@ -110,7 +114,7 @@ struct Search<T> {
     /// The numbers of all that are in the wanted states, and how many there are.
     in_states: Option<String>,
     count_in_states: Option<String>,
-    tongue: PhantomData<T>,
+    dialect: PhantomData<T>,
 }
 
 /// What a filter says about a row of `resource_labels`.
@@ -122,19 +126,19 @@ struct Label {
 }
 
 impl Label {
-    fn of<T: Tongue>(&self, table: &str) -> String {
+    fn of<T: SqlDialect>(&self, table: &str) -> String {
         let (text, fence) = (&self.text, T::FENCE);
         format!("exists (select 1 from resource_labels where {text} and number = {table}.number{fence})")
     }
 }
 
-impl<T: Tongue> Search<T> {
-    fn add(&mut self, given: Given) -> usize {
+impl<T: SqlDialect> Search<T> {
+    fn add(&mut self, given: SearchTerm) -> usize {
         self.given.push(given);
         self.given.len()
     }
 
-    fn value(&mut self, given: Given) -> String {
+    fn value(&mut self, given: SearchTerm) -> String {
         T::value(self.add(given))
     }
 
@@ -162,22 +166,23 @@ impl<T: Tongue> Search<T> {
     }
 
     fn filter(&mut self, query: &ResourceQuery, sizes: &Sizes) {
-        let kind = self.value(Given::Text(query.kind.clone()));
+        let kind = self.value(SearchTerm::Text(query.kind.clone()));
         self.filters.push(format!("r.kind = {kind}"));
         if !query.also_gone {
             self.filters.push("r.gone_at is null".into());
         }
         if let Some(tenant) = &query.tenant {
-            let tenant = self.value(Given::Text(tenant.clone()));
+            let tenant = self.value(SearchTerm::Text(tenant.clone()));
             self.filters.push(format!("r.tenant = {tenant}"));
         }
         if !query.names.is_empty() {
-            let names = T::is_among(self.add(Given::Texts(query.names.clone())));
+            let names = T::is_among(self.add(SearchTerm::Texts(query.names.clone())));
             self.starts.push((0, format!("select number from resources where name {names}{}", T::FENCE)));
         }
         if !query.states.is_empty() {
             let (workflows, phases) = states(query);
-            let (workflows, phases) = (self.add(Given::Texts(workflows)), self.add(Given::Texts(phases)));
+            let (workflows, phases) =
+                (self.add(SearchTerm::Texts(workflows)), self.add(SearchTerm::Texts(phases)));
             let pairs = T::pairs(workflows, phases);
             self.filters.push(format!("((r.workflow, r.phase) in ({pairs})) is true"));
             if !query.also_gone {
@@ -188,7 +193,7 @@ impl<T: Tongue> Search<T> {
             }
         }
         if let Some(by) = query.due_by {
-            let by = self.value(Given::Number(by.0));
+            let by = self.value(SearchTerm::Number(by.0));
             self.filters.push(format!("r.due_at <= {by}"));
         }
     }
@@ -196,8 +201,8 @@ impl<T: Tongue> Search<T> {
     fn label(&mut self, query: &ResourceQuery, sizes: &Sizes) {
         let (kind, gone) = (T::value(1), if query.also_gone { "in (false, true)" } else { "= false" });
         for ((key, values), size) in query.labels.iter().zip(&sizes.labels) {
-            let key = self.value(Given::Text(key.clone()));
-            let among = T::is_among(self.add(Given::Texts(values.clone())));
+            let key = self.value(SearchTerm::Text(key.clone()));
+            let among = T::is_among(self.add(SearchTerm::Texts(values.clone())));
             let text = format!("kind = {kind} and gone {gone} and key = {key} and value {among}");
             let few = format!("select number from resource_labels where {text}{}", T::FENCE);
             self.starts.push((*size, format!("select distinct number from ({few}) x")));

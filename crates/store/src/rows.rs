@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use engine::store::{
-    Claimed, Ended, ResourceRow, RowKey, SealedPage, SealedPlace, SealedRow, Signal, StoreError, Summary,
-    Total, Wish,
+    Claimed, ControlRequest, Ended, ResourceRow, RowKey, SealedColumn, SealedPage, SealedRow, Signal,
+    StoreError, Summary, Total,
 };
 use engine::{
     Event, NodeId, OperationId, Organisation, Phase, Proof, ProofKind, Role, SessionRow, Timestamp, TokenRow,
@@ -28,7 +28,7 @@ pub(crate) struct SummaryRow {
     pub(crate) deadline_at: i64,
     pub(crate) finished_at: Option<i64>,
     pub(crate) owner: Option<Uuid>,
-    pub(crate) wish: Option<String>,
+    pub(crate) control: Option<String>,
 }
 
 impl SummaryRow {
@@ -48,7 +48,7 @@ impl SummaryRow {
             owner: self.owner.map(NodeId),
             // A list has to stay readable with a broken row in it; the next claim of the row says what is
             // wrong with it.
-            wish: self.wish.and_then(|text| serde_json::from_str(&text).ok()),
+            control: self.control.and_then(|text| serde_json::from_str(&text).ok()),
         })
     }
 }
@@ -82,8 +82,8 @@ pub(crate) struct ClaimedRow {
     pub(crate) memory: Option<String>,
     pub(crate) memory_seq: u32,
     pub(crate) orphaned: bool,
-    pub(crate) wish: Option<String>,
-    pub(crate) wish_number: i64,
+    pub(crate) control: Option<String>,
+    pub(crate) control_number: i64,
     pub(crate) signal: Option<SignalText>,
     pub(crate) events: Vec<EventRow>,
 }
@@ -96,15 +96,15 @@ pub(crate) struct SignalText {
 }
 
 /// An operation that nobody can run, because what the database has of it makes no sense.
-pub(crate) struct Unreadable {
+pub(crate) struct RowError {
     pub(crate) id: Uuid,
     pub(crate) reason: String,
 }
 
 impl ClaimedRow {
-    pub(crate) fn read(self) -> Result<Claimed, Unreadable> {
+    pub(crate) fn read(self) -> Result<Claimed, RowError> {
         let id = self.id;
-        self.try_read().map_err(|error| Unreadable { id, reason: error })
+        self.try_read().map_err(|error| RowError { id, reason: error })
     }
 
     fn try_read(self) -> Result<Claimed, String> {
@@ -121,7 +121,7 @@ impl ClaimedRow {
                 Err(error) => return Err(broken("journal", &error)),
             }
         }
-        let wish = self.wish.as_deref().map(serde_json::from_str::<Wish>).transpose();
+        let control = self.control.as_deref().map(serde_json::from_str::<ControlRequest>).transpose();
         let signal = match self.signal {
             Some(SignalText { key, payload, number }) => {
                 let payload = serde_json::from_str(&payload).map_err(|error| broken("signal", &error))?;
@@ -129,8 +129,8 @@ impl ClaimedRow {
             }
             None => None,
         };
-        let number = self.wish_number;
-        let wish = wish.map_err(|error| broken("wish", &error))?;
+        let number = self.control_number;
+        let control = control.map_err(|error| broken("wish", &error))?;
         Ok(Claimed {
             id: OperationId(self.id),
             workflow: self.workflow,
@@ -146,7 +146,7 @@ impl ClaimedRow {
             seq: self.events.last().map_or(self.memory_seq, |event| event.seq),
             events,
             orphaned: self.orphaned,
-            wish: wish.map(|wish| Wish { number, ..wish }),
+            control: control.map(|control| ControlRequest { number, ..control }),
             signal,
             unreadable,
         })
@@ -154,9 +154,9 @@ impl ClaimedRow {
 }
 
 /// A row that was looked at, and its tenant, resource, workflow and text where the text is wanted.
-pub(crate) type LookedAt = (RowKey, Option<(String, Option<String>, String, String)>);
+pub(crate) type ClaimCandidate = (RowKey, Option<(String, Option<String>, String, String)>);
 
-pub(crate) fn sealed_page(place: SealedPlace, found: Vec<LookedAt>) -> SealedPage {
+pub(crate) fn sealed_page(place: SealedColumn, found: Vec<ClaimCandidate>) -> SealedPage {
     let next = found.last().filter(|_| found.len() == SEALED_PAGE).map(|(key, _)| key.clone());
     let wanted = found.into_iter().filter_map(|(key, wanted)| {
         let (tenant, resource, workflow, text) = wanted?;
@@ -349,8 +349,8 @@ pub(crate) fn ended((nth, count, failed, micros): (i64, i64, i64, i64)) -> Ended
     }
 }
 
-pub(crate) fn wish_text(wish: &Wish) -> Result<String, StoreError> {
-    serde_json::to_string(wish).map_err(|error| StoreError::Refused(error.to_string()))
+pub(crate) fn control_text(control: &ControlRequest) -> Result<String, StoreError> {
+    serde_json::to_string(control).map_err(|error| StoreError::Refused(error.to_string()))
 }
 
 /// Databases count with a sign.
@@ -374,11 +374,11 @@ pub(crate) fn lease_micros(lease: Duration) -> i64 {
     i64::try_from(lease.as_micros()).unwrap_or(CENTURY).min(CENTURY)
 }
 
-/// What a heartbeat brings. A wish that cannot be read is no wish; the next claim says what is wrong with it.
-pub(crate) fn wishes(found: Vec<(Uuid, String, i64)>) -> Vec<(OperationId, Wish)> {
+/// What a heartbeat brings. A control request that cannot be read is no control request; the next claim says what is wrong with it.
+pub(crate) fn controls(found: Vec<(Uuid, String, i64)>) -> Vec<(OperationId, ControlRequest)> {
     let read = |(id, text, number): (Uuid, String, i64)| {
-        let wish: Wish = serde_json::from_str(&text).ok()?;
-        Some((OperationId(id), Wish { number, ..wish }))
+        let control: ControlRequest = serde_json::from_str(&text).ok()?;
+        Some((OperationId(id), ControlRequest { number, ..control }))
     };
     found.into_iter().filter_map(read).collect()
 }

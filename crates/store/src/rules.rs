@@ -1,37 +1,37 @@
 //! Decisions that do not depend on the database.
 
-use engine::store::{Idempotency, Receipt, StoreError, Wish};
-use engine::{OperationId, Phase, Timestamp, Turn, Verb};
+use engine::store::{ControlRequest, Idempotency, Receipt, StoreError};
+use engine::{OperationId, Phase, PhaseVerb, Timestamp, Turn};
 
 /// Whether this is the only one of the admins.
 pub(crate) fn is_last(admins: &[String], name: &str) -> bool {
     matches!(admins, [only] if only == name)
 }
 
-/// What a wish finds when the operation is not finished.
+/// What a control request finds when the operation is not finished.
 #[derive(Clone, Copy)]
-pub(crate) struct Standing {
+pub(crate) struct RequestTarget {
     pub(crate) phase: Phase,
     pub(crate) queued: bool,
     pub(crate) owned: bool,
 }
 
-/// What a wish does to an operation that is not finished.
+/// What a control request does to an operation that is not finished.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Heard {
+pub(crate) struct RequestEffect {
     /// It no longer waits for its resource, and never had it.
     pub(crate) leaves_queue: bool,
     /// It is due at once. An owner hears of it with its next heartbeat instead.
     pub(crate) wakes: bool,
 }
 
-impl Standing {
-    pub(crate) fn hear(self, wish: &Wish) -> Result<Heard, Receipt> {
-        if !self.phase.allows(wish.verb) {
+impl RequestTarget {
+    pub(crate) fn hear(self, control: &ControlRequest) -> Result<RequestEffect, Receipt> {
+        if !self.phase.allows(control.verb) {
             return Err(Receipt::NotNow(self.phase));
         }
-        let leaves_queue = self.queued && wish.verb == Verb::Cancel;
-        Ok(Heard { leaves_queue, wakes: !self.owned && (leaves_queue || !self.queued) })
+        let leaves_queue = self.queued && control.verb == PhaseVerb::Cancel;
+        Ok(RequestEffect { leaves_queue, wakes: !self.owned && (leaves_queue || !self.queued) })
     }
 }
 
@@ -46,9 +46,9 @@ pub(crate) struct Finished {
 impl Finished {
     /// The phase in which it begins again, and its new deadline: the time that it had slept in the archive
     /// does not count.
-    pub(crate) fn revive(self, wish: &Wish) -> Result<(Phase, Timestamp), Receipt> {
-        match self.phase.after(Turn::Revived).filter(|_| self.phase.allows(wish.verb)) {
-            Some(phase) => Ok((phase, wish.at.plus(self.deadline_at.since(self.created_at)))),
+    pub(crate) fn revive(self, control: &ControlRequest) -> Result<(Phase, Timestamp), Receipt> {
+        match self.phase.after(Turn::Revived).filter(|_| self.phase.allows(control.verb)) {
+            Some(phase) => Ok((phase, control.at.plus(self.deadline_at.since(self.created_at)))),
             None => Err(Receipt::NotNow(self.phase)),
         }
     }

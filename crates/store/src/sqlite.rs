@@ -24,8 +24,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use engine::store::{
-    Claims, Ended, Query, Receipt, ResourcePage, ResourceQuery, ResourceRow, Shown, Stats, Store, StoreError,
-    Summary, Total, Wish, Write,
+    Claims, ControlRequest, Ended, OperationDetail, OperationQuery, Receipt, ResourcePage, ResourceQuery,
+    ResourceRow, Stats, Store, StoreError, Summary, Total, Write,
 };
 use engine::{Event, NodeId, OperationId, Timestamp};
 use rusqlite::params;
@@ -47,7 +47,7 @@ pub struct SqliteStore {
     writer: Writer,
     readers: Readers,
     turns: Arc<Mutex<Turns>>,
-    bell: Arc<Notify>,
+    wake_up: Arc<Notify>,
     _lock: File,
 }
 
@@ -58,12 +58,12 @@ impl SqliteStore {
         let lock = connection::lock_file(path)?;
         let mut db = connection::open_writer(path)?;
         connection::migrate(&mut db)?;
-        let bell = Arc::new(Notify::new());
+        let wake_up = Arc::new(Notify::new());
         Ok(Arc::new(SqliteStore {
-            writer: Writer::start(db, path.to_owned(), Arc::clone(&bell))?,
+            writer: Writer::start(db, path.to_owned(), Arc::clone(&wake_up))?,
             readers: Readers::open(path)?,
             turns: Arc::default(),
-            bell,
+            wake_up,
             _lock: lock,
         }))
     }
@@ -77,9 +77,13 @@ impl Store for SqliteStore {
 
     /// No other node could take over, but the lease is written all the same: a node that cannot write must not
     /// start anything, and is not ready.
-    async fn heartbeat(&self, node: NodeId, lease: Duration) -> Result<Vec<(OperationId, Wish)>, StoreError> {
+    async fn heartbeat(
+        &self,
+        node: NodeId,
+        lease: Duration,
+    ) -> Result<Vec<(OperationId, ControlRequest)>, StoreError> {
         let renew = move |transaction: &Transaction<'_>| claim::renew(transaction.db, node, lease);
-        Ok(rows::wishes(self.writer.run_and_change(renew).await?))
+        Ok(rows::controls(self.writer.run_and_change(renew).await?))
     }
 
     async fn leave(&self, node: NodeId) -> Result<(), StoreError> {
@@ -104,11 +108,11 @@ impl Store for SqliteStore {
         self.writer.run(work).await
     }
 
-    async fn show(&self, id: OperationId) -> Result<Option<Shown>, StoreError> {
+    async fn show(&self, id: OperationId) -> Result<Option<OperationDetail>, StoreError> {
         self.readers.run(move |db| reader::show(db, id)).await
     }
 
-    async fn list(&self, query: &Query) -> Result<Vec<Summary>, StoreError> {
+    async fn list(&self, query: &OperationQuery) -> Result<Vec<Summary>, StoreError> {
         let query = query.clone();
         self.readers.run(move |db| reader::list(db, &query)).await
     }
@@ -127,7 +131,7 @@ impl Store for SqliteStore {
         self.readers.run(move |db| resource_list::page(db, &query)).await
     }
 
-    async fn totals(&self, query: &Query) -> Result<Vec<Total>, StoreError> {
+    async fn totals(&self, query: &OperationQuery) -> Result<Vec<Total>, StoreError> {
         let query = query.clone();
         self.readers.run(move |db| reader::totals(db, &query)).await
     }
@@ -152,8 +156,8 @@ impl Store for SqliteStore {
         self.readers.run(read).await
     }
 
-    fn bell(&self) -> &Notify {
-        &self.bell
+    fn wake_up(&self) -> &Notify {
+        &self.wake_up
     }
 }
 

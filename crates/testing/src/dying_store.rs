@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use engine::store::{
-    Claims, Ended, Query, Receipt, ResourcePage, ResourceQuery, ResourceRow, Shown, Stats, Store, StoreError,
-    Summary, Wish, Write,
+    Claims, ControlRequest, Ended, OperationDetail, OperationQuery, Receipt, ResourcePage, ResourceQuery,
+    ResourceRow, Stats, Store, StoreError, Summary, Write,
 };
 use engine::{Event, NodeId, OperationId, Timestamp};
 use tokio::sync::{Notify, watch};
@@ -143,7 +143,11 @@ impl Store for DyingStore {
         self.alive().await?.join(node, previous, lease).await
     }
 
-    async fn heartbeat(&self, node: NodeId, lease: Duration) -> Result<Vec<(OperationId, Wish)>, StoreError> {
+    async fn heartbeat(
+        &self,
+        node: NodeId,
+        lease: Duration,
+    ) -> Result<Vec<(OperationId, ControlRequest)>, StoreError> {
         let store = self.alive().await?;
         if self.holds_heartbeats.load(Ordering::SeqCst) {
             return pending().await;
@@ -188,11 +192,11 @@ impl Store for DyingStore {
         Ok(claims)
     }
 
-    async fn show(&self, id: OperationId) -> Result<Option<Shown>, StoreError> {
+    async fn show(&self, id: OperationId) -> Result<Option<OperationDetail>, StoreError> {
         self.alive().await?.show(id).await
     }
 
-    async fn list(&self, query: &Query) -> Result<Vec<Summary>, StoreError> {
+    async fn list(&self, query: &OperationQuery) -> Result<Vec<Summary>, StoreError> {
         self.alive().await?.list(query).await
     }
 
@@ -224,7 +228,7 @@ impl Store for DyingStore {
         self.alive().await?.ping().await
     }
 
-    fn bell(&self) -> &Notify {
-        self.inner.bell()
+    fn wake_up(&self) -> &Notify {
+        self.inner.wake_up()
     }
 }

@@ -1,15 +1,15 @@
-//! What tests share: virtual time, stores that die, far sides that lie, trials for whole workflows.
+//! What tests share: virtual time, stores that die, external systems that lie, trials for whole workflows.
 
 mod clock;
 mod counts;
 mod dying_store;
-mod far_side;
-mod house;
+mod fake;
 pub mod private_postgres;
-pub mod trial;
+mod test_engine;
+pub mod workflow_test;
 
 pub use clock::{SkewedClock, VirtualClock};
 pub use counts::count;
 pub use dying_store::{Death, DyingStore, claims_in_a_second};
-pub use far_side::{FarSide, Line, Trouble, World};
-pub use house::{House, key_ring};
+pub use fake::{CallFault, FakeClient, FakeSystem, KeyLog};
+pub use test_engine::{TestEngine, key_ring};

@@ -260,8 +260,8 @@ impl PrivatePostgres {
         output.push_str(&String::from_utf8_lossy(&stdout));
         output.push_str(&String::from_utf8_lossy(&stderr));
         let log = fs::read(self.log_file()).unwrap_or_default();
-        let news = usize::try_from(read_before).ok().and_then(|from| log.get(from..)).unwrap_or_default();
-        let log = String::from_utf8_lossy(news);
+        let updates = usize::try_from(read_before).ok().and_then(|from| log.get(from..)).unwrap_or_default();
+        let log = String::from_utf8_lossy(updates);
         let lines: Vec<&str> = log.lines().collect();
         output.push_str("the server's log ends with:\n");
         output.push_str(&lines[lines.len().saturating_sub(LOG_TAIL_LINES)..].join("\n"));

@@ -27,8 +27,8 @@ const LONG_FUNCTIONS: [(&str, &str, usize); 2] = [
 
 /// The error of all APIs, which alone is made of an error of the store.
 const API_ERROR: &str = "Failure";
-/// Types that are made of one, too. `HintError` is no answer of an API.
-const OTHER_STORE_ERRORS: [&str; 3] = ["Denied", "HintError", "Rejection"];
+/// Types that are made of one, too. `ImageEventError` is no answer of an API.
+const OTHER_STORE_ERRORS: [&str; 3] = ["AuthError", "ImageEventError", "LaunchApiError"];
 
 /// The loop that reads the body of a response and limits its size.
 const BODY_READER: &str = "crates/clients/http-client/src/answer.rs";

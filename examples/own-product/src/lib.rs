@@ -4,11 +4,11 @@ pub mod order;
 pub mod registrar;
 
 use api::types::{Operation, OperationPage, Phase};
-use app::cmd::{operations::follow, wait::Ended};
+use app::cmd::{operations::follow, wait::WaitResult};
 use app::prelude::*;
 use askama::Template;
 use console::parts::{Chip, Icon};
-use console::{Shell, Visitor};
+use console::{Shell, SignedIn};
 use registrar::{Names, Registrar, fake};
 use serde_json::json;
 use server::prelude::*;
@@ -17,9 +17,9 @@ pub struct Settings(Option<HttpUrl>);
 
 impl Section for Settings {
     const SETTINGS: &'static [Setting] =
-        &[set("domains.registrar_url", Preset::Nothing, Kind::Url, "Where the registrar listens.")];
+        &[set("domains.registrar_url", Preset::Nothing, ValueKind::Url, "Where the registrar listens.")];
 
-    fn read(settings: &mut Reader<'_>) -> Settings {
+    fn read(settings: &mut SectionReader<'_>) -> Settings {
         Settings(settings.get("domains.registrar_url"))
     }
 }
@@ -70,12 +70,12 @@ static DOMAINS: console::Section = console::Section::new("Domains", "/console/do
 
 #[derive(Template)]
 #[template(path = "domains.html")]
-struct Page(Vec<Operation>);
+struct ExamplePage(Vec<Operation>);
 
-async fn list(visitor: Visitor) -> Response {
-    match visitor.api.get::<OperationPage>("/operations?workflow=domains.order").await {
-        Ok(page) => Shell::new(&visitor, &DOMAINS, "Domains").page(&Page(page.items)),
-        Err(trouble) => trouble.page(&visitor),
+async fn list(signed_in: SignedIn) -> Response {
+    match signed_in.api.get::<OperationPage>("/operations?workflow=domains.order").await {
+        Ok(page) => Shell::new(&signed_in, &DOMAINS, "Domains").page(&ExamplePage(page.items)),
+        Err(page_error) => page_error.page(&signed_in),
     }
 }
 
@@ -88,7 +88,7 @@ async fn demo(global: &Global, _: &DemoArgs) -> Result<Exit> {
     let order: Operation = server.client.http.post(&["domains"], &json!({"name": "example.org"})).await?;
     server.client.signal("domains.approval.example.org", &json!({"approved": true})).await?;
     let ended = follow(global.output, &server.client, order.id, None).await?;
-    ensure!(matches!(ended, Ended::With(Phase::Succeeded)), "the order is {ended:?}");
+    ensure!(matches!(ended, WaitResult::With(Phase::Succeeded)), "the order is {ended:?}");
     ensure!(server.page("/console/domains").await?.contains("example.org"), "the page has no order");
     note("example.org is bought and on the page /console/domains; `serve` shows it in a browser");
     server.stop().await;

@@ -33,12 +33,12 @@ impl Step<Order> for Reserve {
     named!("reserve", "Reserving the name");
 
     async fn run(&self, op: &mut Operation<Order>) -> Outcome {
-        self.0.call(Method::PUT, &op.token("reserve"), &op.params.name).await?;
+        self.0.call(Method::PUT, &op.idempotency_key("reserve"), &op.params.name).await?;
         done()
     }
 
     async fn undo(&self, op: &mut Operation<Order>) -> Outcome {
-        self.0.call(Method::DELETE, &op.token("reserve"), "").await?;
+        self.0.call(Method::DELETE, &op.idempotency_key("reserve"), "").await?;
         done()
     }
 }
@@ -71,7 +71,7 @@ impl Step<Order> for Buy {
     named!("buy", "Buying the name");
 
     async fn run(&self, op: &mut Operation<Order>) -> Outcome {
-        let (key, name) = (op.token("buy"), op.params.name.clone());
+        let (key, name) = (op.idempotency_key("buy"), op.params.name.clone());
         if op.state {
             return done();
         }
@@ -89,7 +89,7 @@ impl Step<Order> for Buy {
 
     async fn undo(&self, op: &mut Operation<Order>) -> Outcome {
         op.attempt(CALL).settle(LISTED_WITHIN, |_| LISTED_WITHIN)?;
-        self.0.call(Method::DELETE, &op.token("buy"), "").await?;
+        self.0.call(Method::DELETE, &op.idempotency_key("buy"), "").await?;
         done()
     }
 }

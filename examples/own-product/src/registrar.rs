@@ -2,13 +2,13 @@
 
 use axum::extract::{Path, State};
 use axum::{Router, routing::any};
-use http_client::{Answer, DriverError, System, client_builder};
+use http_client::{Answer, DriverError, ExternalSystem, client_builder};
 use reqwest::{Client, Method, StatusCode};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-const SYSTEM: System = System("registrar");
+const SYSTEM: ExternalSystem = ExternalSystem("registrar");
 
 #[derive(Clone, Default)]
 pub struct Registrar(Client, String);

@@ -4,13 +4,13 @@ use own_product::order::plan;
 use own_product::registrar::{Names, Registrar, fake};
 use serde_json::{Value, json};
 use std::process::Command;
-use testing::trial::{Case, stand_all};
+use testing::workflow_test::{Case, check_all};
 
 #[tokio::test]
 async fn every_step_can_run_twice_fail_crash_and_lose_its_call() {
     let names = Names::default();
     let registrar = Registrar::new(&fake(&names).await.unwrap()).unwrap();
-    stand_all(&Case {
+    check_all(&Case {
         plan: &|| plan(&registrar),
         params: json!({"name": "example.org"}),
         signals: vec![("domains.approval.example.org".to_owned(), json!({"approved": true}))],

@@ -10,15 +10,18 @@ use super::{CallError, Client};
 const ANSWER_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 #[derive(Debug)]
-pub struct Answer<'a> {
+pub struct ServerResponse<'a> {
     pub status: StatusCode,
     pub headers: HeaderMap,
     body: Vec<u8>,
     client: &'a Client,
 }
 
-impl<'a> Answer<'a> {
-    pub(super) async fn read(client: &'a Client, mut response: Response) -> Result<Answer<'a>, CallError> {
+impl<'a> ServerResponse<'a> {
+    pub(super) async fn read(
+        client: &'a Client,
+        mut response: Response,
+    ) -> Result<ServerResponse<'a>, CallError> {
         let (status, headers) = (response.status(), std::mem::take(response.headers_mut()));
         let mut body = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(|error| client.lost(&error))? {
@@ -27,11 +30,11 @@ impl<'a> Answer<'a> {
             }
             body.extend_from_slice(&chunk);
         }
-        Ok(Answer { status, headers, body, client })
+        Ok(ServerResponse { status, headers, body, client })
     }
 
     /// The answer itself, if its status is a good one.
-    pub(super) fn good(self) -> Result<Answer<'a>, CallError> {
+    pub(super) fn good(self) -> Result<ServerResponse<'a>, CallError> {
         if self.status.is_success() || self.status == StatusCode::NOT_MODIFIED {
             return Ok(self);
         }

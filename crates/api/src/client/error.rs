@@ -40,7 +40,7 @@ pub enum CallError {
     #[error("the answer of {server} was lost: {cause}")]
     Lost { server: String, cause: String, api: &'static Api },
     #[error("{0}")]
-    Refused(Box<Refusal>),
+    Refused(Box<ErrorResponse>),
     #[error("{server} gave {what}; {question}")]
     Unexpected { server: String, what: String, question: &'static str },
     #[error("{0}")]
@@ -49,7 +49,7 @@ pub enum CallError {
 
 /// What the server answered, and what it was shown.
 #[derive(Debug)]
-pub struct Refusal {
+pub struct ErrorResponse {
     pub error: Error,
     pub format: ErrorFormat,
     pub proof: Proof,
@@ -71,12 +71,18 @@ impl CallError {
     /// The error with which an accepted operation failed.
     pub fn failed(format: ErrorFormat, error: Error) -> CallError {
         let proof = Proof::None;
-        CallError::Refused(Box::new(Refusal { error, format, proof, api_version: None, has_begun: true }))
+        CallError::Refused(Box::new(ErrorResponse {
+            error,
+            format,
+            proof,
+            api_version: None,
+            has_begun: true,
+        }))
     }
 
     pub fn status(&self) -> Option<u16> {
         match self {
-            CallError::Refused(refusal) => Some(refusal.error.status.as_u16()),
+            CallError::Refused(error_response) => Some(error_response.error.status.as_u16()),
             _ => None,
         }
     }
@@ -90,11 +96,11 @@ impl CallError {
     pub fn may_heal(&self) -> bool {
         match self {
             CallError::Unreachable { .. } | CallError::Lost { .. } => true,
-            CallError::Refused(refusal) if refusal.has_begun => false,
-            CallError::Refused(refusal) => match refusal.error.status.as_u16() {
+            CallError::Refused(error_response) if error_response.has_begun => false,
+            CallError::Refused(error_response) => match error_response.error.status.as_u16() {
                 408 | 429 | 502..=504 => true,
                 // Brokers of others answer so in every kind of trouble.
-                500..=599 => refusal.format == ErrorFormat::Osb,
+                500..=599 => error_response.format == ErrorFormat::Osb,
                 _ => false,
             },
             CallError::Unexpected { .. } | CallError::Unusable(_) => false,
@@ -110,7 +116,7 @@ impl Client {
         match error {
             Some(error) => {
                 let version = self.headers.get(API_VERSION).and_then(|version| version.to_str().ok());
-                CallError::Refused(Box::new(Refusal {
+                CallError::Refused(Box::new(ErrorResponse {
                     error,
                     format,
                     proof: self.proof(),
@@ -127,9 +133,9 @@ impl Client {
     }
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for ErrorResponse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Refusal { error, format, .. } = self;
+        let ErrorResponse { error, format, .. } = self;
         let parts = match format {
             ErrorFormat::Problem => [error.title.as_ref(), ""],
             ErrorFormat::Osb => [error.code.as_ref(), &error.detail],

@@ -35,7 +35,7 @@ impl Events {
                 return Ok(Some(message));
             }
             match self.response.chunk().await.map_err(|error| self.client.lost(&error))? {
-                Some(chunk) => self.parser.feed(&chunk).map_err(|what| self.client.unexpected(what))?,
+                Some(chunk) => self.parser.event_feed(&chunk).map_err(|what| self.client.unexpected(what))?,
                 None => return Ok(None),
             }
         }
@@ -57,7 +57,7 @@ struct Parser {
 }
 
 impl Parser {
-    fn feed(&mut self, bytes: &[u8]) -> Result<(), &'static str> {
+    fn event_feed(&mut self, bytes: &[u8]) -> Result<(), &'static str> {
         for byte in bytes {
             if *byte != b'\n' {
                 self.line.push(*byte);
@@ -104,7 +104,7 @@ mod tests {
     fn messages(pieces: &[&[u8]]) -> Vec<(String, String)> {
         let mut parser = Parser::default();
         for piece in pieces {
-            parser.feed(piece).unwrap();
+            parser.event_feed(piece).unwrap();
         }
         parser.ready.into_iter().map(|message| (message.event, message.data)).collect()
     }
@@ -124,7 +124,7 @@ mod tests {
     fn an_endless_line_is_refused() {
         let mut parser = Parser::default();
         let piece = vec![b'x'; 65_536];
-        let result = (0..80).try_for_each(|_| parser.feed(&piece));
+        let result = (0..80).try_for_each(|_| parser.event_feed(&piece));
         assert!(result.is_err());
     }
 }

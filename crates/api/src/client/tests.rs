@@ -184,21 +184,22 @@ fn whatever_a_server_says_is_one_printable_line() {
 async fn a_wait_looks_less_and_less_often_and_once_more_at_its_end() {
     let client = client(&PROBLEM, "http://127.0.0.1:1", Auth::None);
     let second = Duration::from_secs(1);
-    let pace = Pace::new(second, 2 * second, Some(6 * second));
+    let interval = PollInterval::new(second, 2 * second, Some(6 * second));
     let (start, mut looks, mut told) = (Instant::now(), Vec::new(), Vec::new());
     let look = async || {
         looks.push(start.elapsed().as_millis());
-        Ok(Look::going(looks.len(), format!("look {}", looks.len())))
+        Ok(PollResult::going(looks.len(), format!("look {}", looks.len())))
     };
-    let waited = client.wait_until(pace, look, |news| told.push(format!("{news:?}"))).await.unwrap();
+    let waited =
+        client.wait_until(interval, look, |updates| told.push(format!("{updates:?}"))).await.unwrap();
     assert!(matches!(waited, Waited::Going(5, words) if words == "look 5"));
     assert_eq!(looks, [0, 1000, 2500, 4500, 6000]);
     assert_eq!(told.len(), 4);
-    let asked = Look { pause: Some(second * 5), ..Look::going((), "") };
-    let mut asked = [Look::over(()), asked].into_iter().rev();
+    let asked = PollResult { pause: Some(second * 5), ..PollResult::going((), "") };
+    let mut asked = [PollResult::over(()), asked].into_iter().rev();
     let start = Instant::now();
-    let pace = Pace::new(second, 2 * second, Some(6 * second));
-    client.wait_until(pace, async || Ok(asked.next().unwrap()), |_| {}).await.unwrap();
+    let interval = PollInterval::new(second, 2 * second, Some(6 * second));
+    client.wait_until(interval, async || Ok(asked.next().unwrap()), |_| {}).await.unwrap();
     assert_eq!(start.elapsed(), 5 * second, "the server says when to look again");
 }
 
@@ -208,18 +209,18 @@ async fn a_server_that_is_away_is_looked_for_until_the_time_is_over() {
     let client = client(&PROBLEM, "http://127.0.0.1:1", Auth::None).located_by(found);
     let second = Duration::from_secs(1);
     let away = || CallError::Lost { server: "s".into(), cause: "c".into(), api: &PROBLEM };
-    let pace = || Pace::new(second, second, Some(9 * second));
+    let interval = || PollInterval::new(second, second, Some(9 * second));
     let mut tries = 0;
     let call = async || {
         tries += 1;
         if tries < 3 { Err(away()) } else { Ok(tries) }
     };
-    assert_eq!(client.retry(pace(), call, |_| {}).await.unwrap(), 3);
+    assert_eq!(client.retry(interval(), call, |_| {}).await.unwrap(), 3);
     assert_eq!(client.url().as_str(), "http://127.0.0.1:2/");
     for (away_limit, seconds) in [(60, 9), (4, 5)] {
         let start = Instant::now();
-        let pace = pace().away_at_most(away_limit * second);
-        let error = client.retry::<()>(pace, async || Err(away()), |_| {}).await.unwrap_err();
+        let interval = interval().away_at_most(away_limit * second);
+        let error = client.retry::<()>(interval, async || Err(away()), |_| {}).await.unwrap_err();
         assert_eq!((error.may_heal(), start.elapsed()), (true, second * seconds));
     }
     let mut calls = 0;
@@ -227,6 +228,6 @@ async fn a_server_that_is_away_is_looked_for_until_the_time_is_over() {
         calls += 1;
         Err(CallError::Unusable("no".into()))
     };
-    client.retry::<()>(pace(), refuse, |_| {}).await.unwrap_err();
+    client.retry::<()>(interval(), refuse, |_| {}).await.unwrap_err();
     assert_eq!(calls, 1);
 }

@@ -8,20 +8,20 @@ use super::{CallError, Client};
 
 /// How often to look, and for how long.
 #[derive(Debug, Clone, Copy)]
-pub struct Pace {
+pub struct PollInterval {
     first: Duration,
     longest: Duration,
     until: Instant,
     away_limit: Option<Duration>,
 }
 
-impl Pace {
+impl PollInterval {
     /// Looks first often and then less so; without a limit there is no end.
-    pub fn new(first: Duration, longest: Duration, limit: Option<Duration>) -> Pace {
+    pub fn new(first: Duration, longest: Duration, limit: Option<Duration>) -> PollInterval {
         let now = Instant::now();
         // A limit beyond the end of time is no limit.
         let until = limit.and_then(|limit| now.checked_add(limit));
-        Pace {
+        PollInterval {
             first,
             longest,
             until: until.unwrap_or(now + Duration::from_hours(24 * 365)),
@@ -31,8 +31,8 @@ impl Pace {
 
     /// Gives up when the server does not answer for this long.
     #[must_use]
-    pub fn away_at_most(self, limit: Duration) -> Pace {
-        Pace { away_limit: Some(limit), ..self }
+    pub fn away_at_most(self, limit: Duration) -> PollInterval {
+        PollInterval { away_limit: Some(limit), ..self }
     }
 
     pub fn is_over(&self) -> bool {
@@ -47,7 +47,7 @@ impl Pace {
 
 /// What one look shows.
 #[derive(Debug)]
-pub struct Look<T> {
+pub struct PollResult<T> {
     pub seen: T,
     /// What is waited for, in words; nothing when it is over.
     pub waits_for: Option<String>,
@@ -57,19 +57,19 @@ pub struct Look<T> {
     pub next_attempt: Option<Duration>,
 }
 
-impl<T> Look<T> {
-    pub fn over(seen: T) -> Look<T> {
-        Look { seen, waits_for: None, pause: None, next_attempt: None }
+impl<T> PollResult<T> {
+    pub fn over(seen: T) -> PollResult<T> {
+        PollResult { seen, waits_for: None, pause: None, next_attempt: None }
     }
 
-    pub fn going(seen: T, waits_for: impl Into<String>) -> Look<T> {
-        Look { seen, waits_for: Some(waits_for.into()), pause: None, next_attempt: None }
+    pub fn going(seen: T, waits_for: impl Into<String>) -> PollResult<T> {
+        PollResult { seen, waits_for: Some(waits_for.into()), pause: None, next_attempt: None }
     }
 }
 
 /// What happens while something is waited for.
 #[derive(Debug)]
-pub enum News<'a> {
+pub enum WaitEvent<'a> {
     /// What is waited for, and in what time it is tried again.
     Going(&'a str, Option<Duration>),
     /// The server did not answer well, and is asked again.
@@ -91,47 +91,47 @@ impl Client {
     /// last look when the time is over.
     pub async fn wait_until<T>(
         &self,
-        pace: Pace,
-        mut look: impl AsyncFnMut() -> Result<Look<T>, CallError>,
-        mut report: impl FnMut(News<'_>),
+        interval: PollInterval,
+        mut look: impl AsyncFnMut() -> Result<PollResult<T>, CallError>,
+        mut report: impl FnMut(WaitEvent<'_>),
     ) -> Result<Waited<T>, CallError> {
-        let (mut pause, mut away_since) = (pace.first, None);
+        let (mut pause, mut away_since) = (interval.first, None);
         loop {
-            let is_late = pace.is_over();
+            let is_late = interval.is_over();
             let asked = match look().await {
-                Ok(Look { seen, waits_for: None, .. }) => return Ok(Waited::Over(seen)),
-                Ok(Look { seen, waits_for: Some(words), .. }) if is_late => {
+                Ok(PollResult { seen, waits_for: None, .. }) => return Ok(Waited::Over(seen)),
+                Ok(PollResult { seen, waits_for: Some(words), .. }) if is_late => {
                     return Ok(Waited::Going(seen, words));
                 }
-                Ok(Look { waits_for: Some(words), pause, next_attempt, .. }) => {
+                Ok(PollResult { waits_for: Some(words), pause, next_attempt, .. }) => {
                     away_since = None;
-                    report(News::Going(&words, next_attempt));
+                    report(WaitEvent::Going(&words, next_attempt));
                     pause
                 }
                 Err(error) if error.may_heal() => {
                     let since = *away_since.get_or_insert_with(Instant::now);
-                    if is_late || pace.away_limit.is_some_and(|limit| since.elapsed() > limit) {
+                    if is_late || interval.away_limit.is_some_and(|limit| since.elapsed() > limit) {
                         return Ok(Waited::Unknown(error));
                     }
-                    report(News::Away(&error));
+                    report(WaitEvent::Away(&error));
                     self.relocate();
                     None
                 }
                 Err(error) => return Err(error),
             };
-            pace.pause(asked.unwrap_or(pause)).await;
-            pause = (pause * 3 / 2).min(pace.longest);
+            interval.pause(asked.unwrap_or(pause)).await;
+            pause = (pause * 3 / 2).min(interval.longest);
         }
     }
 
     /// Calls until the server answers or the time is over. Only for calls that may be repeated.
     pub async fn retry<T>(
         &self,
-        pace: Pace,
+        interval: PollInterval,
         mut call: impl AsyncFnMut() -> Result<T, CallError>,
-        report: impl FnMut(News<'_>),
+        report: impl FnMut(WaitEvent<'_>),
     ) -> Result<T, CallError> {
-        match self.wait_until(pace, async || Ok(Look::over(call().await?)), report).await? {
+        match self.wait_until(interval, async || Ok(PollResult::over(call().await?)), report).await? {
             Waited::Over(answer) | Waited::Going(answer, _) => Ok(answer),
             Waited::Unknown(error) => Err(error),
         }

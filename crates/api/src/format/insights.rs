@@ -49,7 +49,8 @@ pub struct InsightsBody {
     pub hint: Option<String>,
     /// Everything that is wrong, where that is more than one thing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub flaws: Option<Vec<FieldError>>,
+    #[serde(rename = "flaws")]
+    pub field_errors: Option<Vec<FieldError>>,
 }
 
 impl Format for Insights {
@@ -66,7 +67,7 @@ impl Format for Insights {
             code: self.code(error).into_owned(),
             field: error.field.clone(),
             hint: error.hint.clone(),
-            flaws: Some(error.fields.clone()).filter(|fields| fields.len() > 1),
+            field_errors: Some(error.fields.clone()).filter(|fields| fields.len() > 1),
         };
         serde_json::to_vec(&body).unwrap_or_default()
     }
@@ -77,7 +78,7 @@ impl Format for Insights {
         error.code = body.code.into();
         error.field = body.field;
         error.hint = body.hint;
-        error.fields = body.flaws.unwrap_or_default();
+        error.fields = body.field_errors.unwrap_or_default();
         error.request_id = Some(body.trace_id).filter(|id| !id.is_empty());
         Some(error)
     }

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::Moment;
+use super::WireTime;
 
 /// What a token may do; each role includes the ones before it, except that only an admin may do what a broker or
 /// a launcher may.
@@ -15,7 +15,7 @@ use super::Moment;
 pub enum Role {
     /// Asks for service instances, as a platform does, and sees nothing else.
     Broker,
-    /// Asks for machines through the launch door, and sees nothing else.
+    /// Asks for machines through the launch API, and sees nothing else.
     Launcher,
     /// Looks.
     Reader,
@@ -63,9 +63,9 @@ pub struct Token {
     /// The platform whose credential it is; without it that of its own name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub platform: Option<String>,
-    pub created_at: Moment,
+    pub created_at: WireTime,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub expires_at: Option<Moment>,
+    pub expires_at: Option<WireTime>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -98,9 +98,9 @@ pub struct IssuedToken {
     pub role: Role,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub platform: Option<String>,
-    pub created_at: Moment,
+    pub created_at: WireTime,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub expires_at: Option<Moment>,
+    pub expires_at: Option<WireTime>,
 }
 
 impl fmt::Debug for IssuedToken {
@@ -115,7 +115,7 @@ impl fmt::Debug for IssuedToken {
 /// One call that changed something, or tried to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct AuditEntry {
-    pub at: Moment,
+    pub at: WireTime,
     /// The name of the token or of the user.
     pub who: String,
     #[schema(example = "operation.cancel")]
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn an_issued_token_does_not_show_itself_in_debug() {
-        let created_at = Moment::from_unix_micros(0);
+        let created_at = WireTime::from_unix_micros(0);
         let issued = IssuedToken {
             token: "pe_hush".into(),
             name: "ci".into(),

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::{Moment, Workflow};
+use super::{WireTime, Workflow};
 
 /// Where a workflow comes from.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -29,7 +29,7 @@ pub struct WorkflowFileError {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub column: Option<u64>,
     pub message: String,
-    pub at: Moment,
+    pub at: WireTime,
 }
 
 /// A declaration that was accepted.
@@ -57,10 +57,10 @@ pub struct WorkflowVersion {
     /// SHA-256 of the content without the secret.
     pub digest: String,
     pub by: String,
-    pub at: Moment,
+    pub at: WireTime,
     /// Since when new operations begin with another one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub replaced_at: Option<Moment>,
+    pub replaced_at: Option<WireTime>,
     pub is_current: bool,
 }
 

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::Moment;
+use super::WireTime;
 
 /// A setting in force.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -39,7 +39,7 @@ pub struct System {
     pub state: SystemState,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
-    pub checked_at: Moment,
+    pub checked_at: WireTime,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -70,5 +70,5 @@ pub struct KeyList {
     pub items: Vec<Key>,
     /// When the ring was last changed, as far as its file says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub changed_at: Option<Moment>,
+    pub changed_at: Option<WireTime>,
 }

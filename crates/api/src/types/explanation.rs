@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::{Moment, Phase};
+use super::{Phase, WireTime};
 
 /// Why an operation is not finished, or how it ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -27,7 +27,7 @@ pub struct Explanation {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempt: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub next_attempt: Option<Moment>,
+    pub next_attempt: Option<WireTime>,
     /// A signal with this key ends the wait at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiting_for_key: Option<String>,
@@ -38,7 +38,7 @@ pub struct Explanation {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node: Option<Uuid>,
     /// When the engine gives up by itself and fails the operation.
-    pub deadline_at: Moment,
+    pub deadline_at: WireTime,
     /// Steps whose work may still be in the world although the operation goes back or has ended.
     pub left_over: Vec<String>,
     /// Sentences with commands.
@@ -50,5 +50,5 @@ pub struct Explanation {
 pub struct LastError {
     pub step: String,
     pub cause: String,
-    pub at: Moment,
+    pub at: WireTime,
 }

@@ -4,14 +4,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 
-use super::{Moment, Phase};
+use super::{Phase, WireTime};
 
 /// One thing that happened to an operation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct JournalEntry {
     /// Counts up from 1 without a gap.
     pub seq: u32,
-    pub at: Moment,
+    pub at: WireTime,
     #[schema(example = "waited")]
     pub kind: String,
     /// The step that this is about, where it is about one.

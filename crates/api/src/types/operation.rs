@@ -8,7 +8,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::{LastError, Moment};
+use super::{LastError, WireTime};
 
 /// Where an operation is in its life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema)]
@@ -115,12 +115,12 @@ pub struct Control {
 
 /// What an operation was asked and has not heard yet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct Asked {
+pub struct PendingRequest {
     pub verb: Verb,
     pub by: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
-    pub at: Moment,
+    pub at: WireTime,
 }
 
 /// One durable run of a workflow, as lists show it.
@@ -140,16 +140,16 @@ pub struct Operation {
     pub reason: Option<String>,
     /// When it goes on by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub due_at: Option<Moment>,
-    pub created_at: Moment,
-    pub deadline_at: Moment,
+    pub due_at: Option<WireTime>,
+    pub created_at: WireTime,
+    pub deadline_at: WireTime,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub finished_at: Option<Moment>,
+    pub finished_at: Option<WireTime>,
     /// The node that works on it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node: Option<Uuid>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub asked: Option<Asked>,
+    pub asked: Option<PendingRequest>,
     /// In lists: how far it has come, where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub progress: Option<Progress>,
@@ -181,7 +181,7 @@ pub struct OperationDetail {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub next_attempt: Option<Moment>,
+    pub next_attempt: Option<WireTime>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_error: Option<LastError>,
     /// Steps whose work may still be in the world although the operation goes back or has ended.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::{Moment, Role};
+use super::{Role, WireTime};
 
 /// A password on its way. It does not show itself, and no error repeats it.
 #[derive(Clone, PartialEq, Eq, Serialize, ToSchema)]
@@ -54,10 +54,10 @@ impl<'de> Deserialize<'de> for Password {
 pub struct User {
     pub name: String,
     pub role: Role,
-    pub created_at: Moment,
+    pub created_at: WireTime,
     /// There were too many wrong passwords: none is good before then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub locked_until: Option<Moment>,
+    pub locked_until: Option<WireTime>,
 }
 
 /// By name.
@@ -81,10 +81,10 @@ pub struct NewUser {
 
 /// A new user.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct MadeUser {
+pub struct CreatedUser {
     pub name: String,
     pub role: Role,
-    pub created_at: Moment,
+    pub created_at: WireTime,
     /// The one that was made, this once. Keep it: nobody can show it again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub password: Option<Password>,
@@ -143,10 +143,10 @@ pub struct Session {
     /// The organisation that an identity provider named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub org: Option<String>,
-    pub created_at: Moment,
+    pub created_at: WireTime,
     /// When it was last used.
-    pub seen_at: Moment,
-    pub expires_at: Moment,
+    pub seen_at: WireTime,
+    pub expires_at: WireTime,
     /// The browser that it was begun with.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schema(example = "Firefox on Linux")]

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::{Moment, WorkflowFileError, WorkflowSource};
+use super::{WireTime, WorkflowFileError, WorkflowSource};
 
 /// A kind of operation, with its plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -21,7 +21,7 @@ pub struct Workflow {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub changed_by: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub changed_at: Option<Moment>,
+    pub changed_at: Option<WireTime>,
     pub about: String,
     /// `unwind` takes back what was made when a step fails, `leave` leaves it.
     #[schema(example = "unwind")]

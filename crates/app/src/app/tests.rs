@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ::config::Preset::Is;
 use ::config::file::BaseFile;
-use ::config::{Found, Kind, Node, Reader, Section, Setting, Source, set};
+use ::config::{EffectiveValue, Section, SectionReader, Setting, TreeNode, ValueKind, ValueSource, set};
 use async_trait::async_trait;
 use clap::Args;
 
@@ -18,9 +18,9 @@ struct Settings {
 
 impl Section for Settings {
     const SETTINGS: &'static [Setting] =
-        &[set("letters.greeting", Is("hello"), Kind::Text, "The first word.")];
+        &[set("letters.greeting", Is("hello"), ValueKind::Text, "The first word.")];
 
-    fn read(settings: &mut Reader<'_>) -> Settings {
+    fn read(settings: &mut SectionReader<'_>) -> Settings {
         Settings { greeting: settings.get("letters.greeting") }
     }
 }
@@ -46,9 +46,9 @@ impl Product for Letters {
             variable: "LETTERS_CONF",
             installed: "/etc/letters.conf",
             lay_over: |layers, path, text| {
-                let node = Node::text(String::from_utf8_lossy(text));
-                let source = Source::File(path.display().to_string().into());
-                layers.found.insert("letters.greeting".to_owned(), Found { node, source });
+                let node = TreeNode::text(String::from_utf8_lossy(text));
+                let source = ValueSource::File(path.display().to_string().into());
+                layers.found.insert("letters.greeting".to_owned(), EffectiveValue { node, source });
                 Arc::new(text.len())
             },
         })

@@ -53,7 +53,7 @@ fn it_starts_once_and_stops_once() {
     let arguments = part(&control, "well");
     assert_eq!(control.status().unwrap().exit_code(), 3);
 
-    let Started::Now(first) = control.start(&arguments, Duration::from_secs(15)).unwrap() else {
+    let StartResult::Now(first) = control.start(&arguments, Duration::from_secs(15)).unwrap() else {
         panic!("not now")
     };
     let status = control.status().unwrap();
@@ -63,10 +63,13 @@ fn it_starts_once_and_stops_once() {
     assert!(
         again.to_string().starts_with(&format!("already running (pid {}) at http://127.0.0.1:", first.pid))
     );
-    let refusal = DataDirLock::acquire(&control.dir).unwrap_err().to_string();
-    assert!(refusal.starts_with(&format!("another provision-engine (pid {})", first.pid)), "{refusal}");
+    let error_response = DataDirLock::acquire(&control.dir).unwrap_err().to_string();
+    assert!(
+        error_response.starts_with(&format!("another provision-engine (pid {})", first.pid)),
+        "{error_response}"
+    );
 
-    let Started::Now(second) =
+    let StartResult::Now(second) =
         control.restart(&arguments, Duration::from_secs(15), Duration::from_secs(5), false).unwrap()
     else {
         panic!("not restarted")
@@ -88,7 +91,7 @@ fn it_starts_again_at_once_after_each_kill() {
     let mut pids = std::collections::BTreeSet::new();
     for _ in 0..20 {
         let started = control.start(&arguments, Duration::from_secs(15)).unwrap();
-        let Started::Now(running) = started else { panic!("{started}, although it was killed") };
+        let StartResult::Now(running) = started else { panic!("{started}, although it was killed") };
         pids.insert(running.pid);
         process::signal(running.pid, Signal::KILL).unwrap();
     }
@@ -212,6 +215,6 @@ fn a_running_engine_says_where_and_since_when() {
 
 fn pid_file(control: &Control, pid: u32) {
     control.dir.create().unwrap();
-    let entry = Entry { pid, listen: "127.0.0.1:1337".parse().unwrap(), local: None };
+    let entry = ProcessEntry { pid, listen: "127.0.0.1:1337".parse().unwrap(), local: None };
     fs::write(control.dir.pid_file(), serde_json::to_vec(&entry).unwrap()).unwrap();
 }

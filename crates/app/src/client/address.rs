@@ -9,7 +9,7 @@ use api::client::{Api, Auth, Client, is_loopback};
 use reqwest::Url;
 use secrecy::SecretString;
 
-use super::Answered;
+use super::CallResult;
 use crate::background::{Control, Status, reachable};
 use crate::cli::Global;
 use crate::config::Config;
@@ -56,7 +56,7 @@ impl Address {
     }
 
     /// Asks the data directory again when the server does not answer, if it was asked the first time.
-    pub fn client(&self, api: &'static Api, auth: Auth) -> Answered<Client> {
+    pub fn client(&self, api: &'static Api, auth: Auth) -> CallResult<Client> {
         let client = Client::new(::http_client::http_client(), api, self.url.clone(), auth)?;
         if !self.is_found {
             return Ok(client);

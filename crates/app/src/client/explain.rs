@@ -1,6 +1,6 @@
 //! What an error of a call means on the command line: the exit code, the lines below the first, and the fix.
 
-use api::client::{CallError, ErrorFormat, Proof, Refusal, brief, printable};
+use api::client::{CallError, ErrorFormat, ErrorResponse, Proof, brief, printable};
 use serde_json::Value;
 
 use crate::exit::Exit;
@@ -12,12 +12,12 @@ const GIVE_TOKEN: &str =
     "give --token, set PROVISION_ENGINE_TOKEN, or name the server's --data-dir, which has one";
 
 pub fn exit(error: &CallError) -> Exit {
-    let CallError::Refused(refusal) = error else { return Exit::ERROR };
-    match refusal.error.status.as_u16() {
-        _ if refusal.has_begun => Exit::OPERATION_FAILED,
+    let CallError::Refused(error_response) = error else { return Exit::ERROR };
+    match error_response.error.status.as_u16() {
+        _ if error_response.has_begun => Exit::OPERATION_FAILED,
         401 | 403 => Exit::DENIED,
         409 | 423 => Exit::CONFLICT,
-        422 if refusal.error.code == "ConcurrencyError" => Exit::CONFLICT,
+        422 if error_response.error.code == "ConcurrencyError" => Exit::CONFLICT,
         _ => Exit::ERROR,
     }
 }
@@ -44,7 +44,7 @@ pub fn more(error: &CallError) -> Option<String> {
             };
             Some(format!("what was asked may have happened or not; {how}"))
         }
-        CallError::Refused(refusal) => Some(lines(refusal).join("\n")),
+        CallError::Refused(error_response) => Some(lines(error_response).join("\n")),
         CallError::Unexpected { .. } | CallError::Unusable(_) => None,
     }
 }
@@ -53,10 +53,10 @@ fn shown_by(command: &str) -> String {
     format!("`{}` shows it", hint::command(command))
 }
 
-fn lines(refusal: &Refusal) -> Vec<String> {
-    let error = &refusal.error;
+fn lines(error_response: &ErrorResponse) -> Vec<String> {
+    let error = &error_response.error;
     let code = printable(&error.code);
-    let mut lines = match refusal.format {
+    let mut lines = match error_response.format {
         ErrorFormat::Problem => vec![printable(&error.detail), format!("code: {code}")],
         ErrorFormat::Osb => {
             let flag = |name: &str| error.more.get(name).and_then(Value::as_bool);
@@ -74,21 +74,21 @@ fn lines(refusal: &Refusal) -> Vec<String> {
         ErrorFormat::Cognit => vec![format!("status: {}", error.status.as_u16())],
     };
     lines.extend(error.request_id.as_ref().map(|id| format!("request: {}", printable(id))));
-    let fix = match refusal.format {
-        ErrorFormat::Problem => problem_fix(refusal),
-        ErrorFormat::Osb => broker_fix(refusal),
-        ErrorFormat::Insights => launch_fix(refusal).map(brief),
-        ErrorFormat::Cognit => serverless_fix(refusal).map(str::to_owned),
+    let fix = match error_response.format {
+        ErrorFormat::Problem => problem_fix(error_response),
+        ErrorFormat::Osb => broker_fix(error_response),
+        ErrorFormat::Insights => launch_fix(error_response).map(brief),
+        ErrorFormat::Cognit => serverless_fix(error_response).map(str::to_owned),
     };
     lines.extend(fix.map(|fix| format!("fix: {}", hint::in_text(&fix))));
     lines
 }
 
-fn problem_fix(refusal: &Refusal) -> Option<String> {
-    if refusal.error.code == "unauthenticated" && refusal.proof == Proof::None {
+fn problem_fix(error_response: &ErrorResponse) -> Option<String> {
+    if error_response.error.code == "unauthenticated" && error_response.proof == Proof::None {
         return Some(GIVE_TOKEN.to_owned());
     }
-    refusal.error.known().and_then(|code| what_to_do(code.page()))
+    error_response.error.known().and_then(|code| what_to_do(code.page()))
 }
 
 /// The first paragraph of the part of a page that says what to do, on one line.
@@ -99,9 +99,9 @@ fn what_to_do(page: &str) -> Option<String> {
     (!line.is_empty()).then_some(line)
 }
 
-fn broker_fix(refusal: &Refusal) -> Option<String> {
-    let fix = match (refusal.error.status.as_u16(), refusal.error.code.as_ref()) {
-        (401 | 403, _) if refusal.proof == Proof::Password => {
+fn broker_fix(error_response: &ErrorResponse) -> Option<String> {
+    let fix = match (error_response.error.status.as_u16(), error_response.error.code.as_ref()) {
+        (401 | 403, _) if error_response.proof == Proof::Password => {
             "the broker does not take these credentials: check --broker-user and \
              PROVISION_ENGINE_BROKER_PASSWORD"
         }
@@ -116,7 +116,7 @@ fn broker_fix(refusal: &Refusal) -> Option<String> {
         (412, _) => {
             return Some(format!(
                 "the broker does not speak version {} of the API: choose another with --api-version",
-                refusal.api_version.as_deref().unwrap_or_default()
+                error_response.api_version.as_deref().unwrap_or_default()
             ));
         }
         (422, "ConcurrencyError") => "something else is at work on it: wait, then ask again",
@@ -138,25 +138,25 @@ pub fn aftermath(usable: Option<bool>, repeatable: Option<bool>) -> impl Iterato
     usable.into_iter().chain(repeatable)
 }
 
-fn launch_fix(refusal: &Refusal) -> Option<&str> {
-    let hint = refusal.error.hint.as_deref();
-    match (refusal.error.status.as_u16(), refusal.error.code.as_ref()) {
-        (401, _) if refusal.proof == Proof::None => Some(GIVE_TOKEN),
+fn launch_fix(error_response: &ErrorResponse) -> Option<&str> {
+    let hint = error_response.error.hint.as_deref();
+    match (error_response.error.status.as_u16(), error_response.error.code.as_ref()) {
+        (401, _) if error_response.proof == Proof::None => Some(GIVE_TOKEN),
         (_, "has_instances") => Some("give --terminate if they may be lost"),
         (_, "not_found") => hint.or(Some("check the id: the command `list` beside this one shows them")),
         _ => hint,
     }
 }
 
-fn serverless_fix(refusal: &Refusal) -> Option<&'static str> {
-    Some(match refusal.error.status.as_u16() {
+fn serverless_fix(error_response: &ErrorResponse) -> Option<&'static str> {
+    Some(match error_response.error.status.as_u16() {
         401 => {
             "OpenNebula does not take this user and password: check --user and --password-file, or the \
              file that ONE_AUTH names"
         }
         403 => "OpenNebula does not let this user do that: ask its administrator, or be somebody else",
         404 => "check the id: `provision-engine serverless list` shows what there is",
-        422 if !refusal.has_begun && refusal.error.title.contains("flavours") => {
+        422 if !error_response.has_begun && error_response.error.title.contains("flavours") => {
             "flavours are names of service templates: `oneflow-template list` shows them"
         }
         423 => "only what runs can be changed: wait with `provision-engine serverless show ID --wait`",
@@ -183,8 +183,9 @@ mod tests {
             ErrorFormat::Cognit => Cognit.read(status, body),
         };
         let (proof, api_version) = (Proof::None, Some("2.17".to_owned()));
-        let refusal = Refusal { error: error.unwrap(), format, proof, api_version, has_begun: false };
-        CallError::Refused(Box::new(refusal))
+        let error_response =
+            ErrorResponse { error: error.unwrap(), format, proof, api_version, has_begun: false };
+        CallError::Refused(Box::new(error_response))
     }
 
     fn problem(status: u16, code: &str) -> CallError {
@@ -259,11 +260,11 @@ mod tests {
 
     #[test]
     fn everything_that_is_wrong_with_a_launch_is_told_in_printable_lines() {
-        let flaws = json!([
+        let field_errors = json!([
             {"field": "region", "message": "is none\u{1b}[31m", "hint": "choose one"},
             {"field": "amount", "message": "must be 1 to 45"},
         ]);
-        let lines = more(&launch(400, &json!({"flaws": flaws, "hint": "choose one"}))).unwrap();
+        let lines = more(&launch(400, &json!({"flaws": field_errors, "hint": "choose one"}))).unwrap();
         let expected = "region: is none [31m (choose one)\namount: must be 1 to 45\n\
             status: 400, code: invalid_request\nrequest: t\nfix: choose one";
         assert_eq!(lines, expected);

@@ -4,12 +4,12 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 use anyhow::Result;
-use api::types::Moment;
+use api::types::WireTime;
 use clap::Args;
 use serde::Serialize;
 
 use super::serve::ServeArgs;
-use crate::background::{Control, Started, Status, Stopped};
+use crate::background::{Control, StartResult, Status, Stopped};
 use crate::cli::Global;
 use crate::cmd;
 use crate::config::{Config, Period};
@@ -92,7 +92,7 @@ pub fn restart(global: &Global, args: &RestartArgs) -> Result<Exit> {
     Ok(Exit::GOOD)
 }
 
-pub(super) fn begin(global: &Global, args: &StartArgs) -> Result<Started> {
+pub(super) fn begin(global: &Global, args: &StartArgs) -> Result<StartResult> {
     let (config, warnings) = global.load(&args.serve.settings())?;
     cmd::warn(&warnings);
     control(&config)?.start(&arguments(global, &args.serve), args.timeout.get())
@@ -103,7 +103,7 @@ pub(super) fn end(global: &Global, args: &StopArgs) -> Result<Stopped> {
     control(&config)?.stop(args.ending.limit(&config), args.ending.force)
 }
 
-pub(super) fn begin_again(global: &Global, args: &RestartArgs) -> Result<Started> {
+pub(super) fn begin_again(global: &Global, args: &RestartArgs) -> Result<StartResult> {
     const START_LIMIT: Duration = Duration::from_secs(60);
     let (config, warnings) = global.load(&args.serve.settings())?;
     cmd::warn(&warnings);
@@ -114,27 +114,27 @@ pub(super) fn begin_again(global: &Global, args: &RestartArgs) -> Result<Started
 
 /// The status for programs.
 #[derive(Debug, Serialize)]
-struct Shown {
+struct StatusOutput {
     status: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     pid: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     url: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    since: Option<Moment>,
+    since: Option<WireTime>,
 }
 
-impl From<&Status> for Shown {
-    fn from(status: &Status) -> Shown {
+impl From<&Status> for StatusOutput {
+    fn from(status: &Status) -> StatusOutput {
         match status {
-            Status::Running(running) => Shown {
+            Status::Running(running) => StatusOutput {
                 status: "running",
                 pid: Some(running.pid),
                 url: Some(running.url()),
-                since: Some(Moment(running.since)),
+                since: Some(WireTime(running.since)),
             },
-            Status::Stale => Shown { status: "stale", pid: None, url: None, since: None },
-            Status::NotRunning => Shown { status: "not_running", pid: None, url: None, since: None },
+            Status::Stale => StatusOutput { status: "stale", pid: None, url: None, since: None },
+            Status::NotRunning => StatusOutput { status: "not_running", pid: None, url: None, since: None },
         }
     }
 }
@@ -143,8 +143,8 @@ pub fn status(global: &Global, _: &StatusArgs) -> Result<Exit> {
     let status = control(&global.load(&[])?.0)?.status()?;
     match global.output {
         Format::Table | Format::Wide => output::data(&status.to_string())?,
-        Format::Name => output::data(Shown::from(&status).status)?,
-        Format::Json | Format::Yaml => output::print_value(global.output, &Shown::from(&status))?,
+        Format::Name => output::data(StatusOutput::from(&status).status)?,
+        Format::Json | Format::Yaml => output::print_value(global.output, &StatusOutput::from(&status))?,
     }
     Ok(Exit(status.exit_code()))
 }

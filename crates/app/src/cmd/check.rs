@@ -9,7 +9,7 @@ use crate::cli::Global;
 use crate::cmd;
 use crate::compose::DatabaseReader;
 use crate::exit::{Exit, UsageError};
-use crate::output::{self, Answer, Cell, Table, note};
+use crate::output::{self, Cell, Render, Table, note};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -29,13 +29,13 @@ pub struct CheckArgs {
 }
 
 #[derive(Debug, Serialize)]
-struct Report {
+struct CheckReport {
     /// How many operations are not finished.
     unfinished: usize,
     items: Vec<Unfinishable>,
 }
 
-impl Answer for Report {
+impl Render for CheckReport {
     fn table(&self, _is_wide: bool) -> Table {
         let mut table = Table::new(["OPERATION", "WORKFLOW", "REASON"]);
         for found in &self.items {
@@ -60,7 +60,7 @@ pub async fn run(global: &Global, args: &CheckArgs) -> Result<Exit> {
     let checked = global.app.without_database().check_unfinished(database.saved()).await;
     let (unfinished, items) = checked.context("cannot read the database")?;
     let count = items.len();
-    output::print(global.output, &Report { unfinished, items })?;
+    output::print(global.output, &CheckReport { unfinished, items })?;
     if count > 0 {
         note(format!("{count} of {unfinished} unfinished operations could not be finished by this release"));
         return Ok(Exit::FOUND);

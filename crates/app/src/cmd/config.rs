@@ -10,7 +10,7 @@ use crate::cmd;
 use crate::config::Config;
 use crate::contexts::{Context, Contexts};
 use crate::exit::Exit;
-use crate::output::{self, Answer, Cell, Format, Table, note};
+use crate::output::{self, Cell, Format, Render, Table, note};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -53,7 +53,7 @@ enum ConfigCommand {
 
 /// What `check` found, for programs.
 #[derive(Debug, Serialize)]
-struct Report {
+struct ConfigReport {
     #[serde(skip_serializing_if = "Option::is_none")]
     file: Option<String>,
     /// What lies below the file.
@@ -71,7 +71,7 @@ impl Serialize for InForce<'_> {
     }
 }
 
-impl Answer for InForce<'_> {
+impl Render for InForce<'_> {
     fn table(&self, is_wide: bool) -> Table {
         let columns: &[&str] =
             if is_wide { &["SETTING", "VALUE", "FROM", "VARIABLE"] } else { &["SETTING", "VALUE"] };
@@ -151,7 +151,7 @@ impl From<&Contexts> for Listed {
     }
 }
 
-impl Answer for Listed {
+impl Render for Listed {
     fn table(&self, _is_wide: bool) -> Table {
         let mut table = Table::new(["CURRENT", "CONTEXT", "SERVER"]);
         for ListedContext { name, server, current } in &self.items {
@@ -169,13 +169,13 @@ fn check(global: &Global) -> Result<Exit> {
     let is_for_programs = matches!(global.output, Format::Json | Format::Yaml);
     let loaded = global.load(&[]);
     let report = match &loaded {
-        Ok((config, warnings)) => Report {
+        Ok((config, warnings)) => ConfigReport {
             file: config.file.as_ref().map(|file| file.display().to_string()),
             engine_conf: config.base_file.as_ref().map(|file| file.display().to_string()),
             warnings: warnings.iter().map(ToString::to_string).collect(),
             problems: Vec::new(),
         },
-        Err(error) => Report {
+        Err(error) => ConfigReport {
             file: None,
             engine_conf: None,
             warnings: error.warnings.iter().map(ToString::to_string).collect(),

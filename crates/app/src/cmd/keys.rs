@@ -15,7 +15,7 @@ use crate::config::Config;
 use crate::exit::Exit;
 use crate::hint;
 use crate::key_file::KeyFile;
-use crate::output::{self, Answer, Cell, Table, note};
+use crate::output::{self, Cell, Render, Table, note};
 use crate::paths::DataDir;
 use crate::prompt::is_meant;
 
@@ -67,12 +67,12 @@ struct ForgetArgs {
 const SETTLED_AFTER: Duration = Duration::from_secs(60);
 
 #[derive(Debug, Serialize)]
-struct Keys {
-    items: Vec<Key>,
+struct KeyList {
+    items: Vec<KeyLine>,
 }
 
 #[derive(Debug, Serialize)]
-struct Key {
+struct KeyLine {
     id: String,
     /// Whether this is the one that seals.
     active: bool,
@@ -80,18 +80,18 @@ struct Key {
     retiring: bool,
 }
 
-impl From<&KeyRing> for Keys {
-    fn from(ring: &KeyRing) -> Keys {
-        let key = |id: &str| Key {
+impl From<&KeyRing> for KeyList {
+    fn from(ring: &KeyRing) -> KeyList {
+        let key = |id: &str| KeyLine {
             id: id.to_owned(),
             active: id == ring.active(),
             retiring: ring.retiring().any(|retiring| retiring == id),
         };
-        Keys { items: ring.ids().map(key).collect() }
+        KeyList { items: ring.ids().map(key).collect() }
     }
 }
 
-impl Answer for Keys {
+impl Render for KeyList {
     fn table(&self, _is_wide: bool) -> Table {
         let mut table = Table::new(["KEY", "USE"]);
         for key in &self.items {
@@ -125,13 +125,13 @@ pub async fn run(global: &Global, args: &KeysArgs) -> Result<Exit> {
                     file.path().display()
                 ));
             }
-            ring.as_ref().map_or(Keys { items: Vec::new() }, Keys::from)
+            ring.as_ref().map_or(KeyList { items: Vec::new() }, KeyList::from)
         }
         KeysCommand::Rotate => {
             DataDir::new(&config.data_dir).create()?;
             let keys = file.change(|ring| {
                 let ring = ring.map_or_else(KeyRing::generate, rotated);
-                let keys = Keys::from(&ring);
+                let keys = KeyList::from(&ring);
                 Ok((ring, keys))
             })?;
             note("a new key seals from now on; running servers pick it up within a minute");
@@ -152,7 +152,7 @@ fn rotated(mut ring: KeyRing) -> KeyRing {
 }
 
 /// `None` when the answer to the question was no.
-async fn forget(config: &Config, file: &KeyFile, args: &ForgetArgs) -> Result<Option<Keys>> {
+async fn forget(config: &Config, file: &KeyFile, args: &ForgetArgs) -> Result<Option<KeyList>> {
     let id = args.id.as_str();
     let database = DatabaseReader::open(&config.store).await?;
     let known = known_ring(config, &database).await?;
@@ -163,7 +163,7 @@ async fn forget(config: &Config, file: &KeyFile, args: &ForgetArgs) -> Result<Op
                 ring.merge(local);
             }
             change(&mut ring)?;
-            let keys = Keys::from(&ring);
+            let keys = KeyList::from(&ring);
             Ok((ring, keys))
         })
     };

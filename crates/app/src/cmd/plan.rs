@@ -12,7 +12,7 @@ use server::ToWire;
 use crate::cli::Global;
 use crate::client::PlatformClient;
 use crate::exit::Exit;
-use crate::output::{self, Answer, Cell, Format, Table, note};
+use crate::output::{self, Cell, Format, Render, Table, note};
 
 /// Show the steps of a workflow in the order in which they run
 #[derive(Debug, Args)]
@@ -44,7 +44,7 @@ Overrides, components and plans are those of the configuration in force.";
 #[command(after_help = "Examples:\n  provision-engine steps\n  provision-engine steps -o name")]
 pub struct StepsArgs {}
 
-impl Answer for Workflow {
+impl Render for Workflow {
     fn table(&self, is_wide: bool) -> Table {
         let mut table = Table::new(header(is_wide));
         for step in &self.steps {
@@ -58,7 +58,7 @@ impl Answer for Workflow {
     }
 }
 
-impl Answer for WorkflowList {
+impl Render for WorkflowList {
     fn table(&self, is_wide: bool) -> Table {
         let mut columns = vec!["WORKFLOW"];
         columns.extend(header(is_wide));

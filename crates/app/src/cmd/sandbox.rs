@@ -1,4 +1,4 @@
-//! `sandbox`: our own far sides as a process of their own, which survives the death of the engine.
+//! `sandbox`: our own external systems as a process of their own, which survives the death of the engine.
 
 use std::net::SocketAddr;
 
@@ -18,7 +18,7 @@ Examples:
   curl http://127.0.0.1:4711/ledger
   curl http://127.0.0.1:4711/faults --json '{\"system\": \"greeter\", \"kind\": \"error\", \"times\": 2}'";
 
-/// Run the far sides that the demonstration talks to, with a ledger of every effect they had
+/// Run the external systems that the demonstration talks to, with a ledger of every effect they had
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct SandboxArgs {

@@ -1,4 +1,4 @@
-//! `serve`: the engine and its doors, in the foreground.
+//! `serve`: the engine and its APIs, in the foreground.
 
 use std::convert::Infallible;
 use std::ffi::OsString;
@@ -24,10 +24,10 @@ use tracing::{info, warn};
 use crate::app::App;
 use crate::background::{PidFile, reachable};
 use crate::cli::{Flag, Global};
-use crate::compose::House;
+use crate::compose::ComposedEngine;
 use crate::config::{Config, Database};
 use crate::exit::Exit;
-use crate::listener::{Limits, Tls, raise_limit, serve};
+use crate::listener::{ListenerLimits, Tls, raise_limit, serve};
 use crate::logs::Logs;
 use crate::output::note;
 use crate::paths::{DataDir, DataDirLock, replace_file};
@@ -62,7 +62,7 @@ pub struct ServeArgs {
     // A password belongs into the environment, because everybody on the machine can see a command line.
     #[arg(long, value_name = "URL")]
     database_url: Option<String>,
-    /// Run the far sides of the demonstration in the same process
+    /// Run the external systems of the demonstration in the same process
     #[arg(long, conflicts_with = "sandbox_url")]
     sandbox: bool,
     /// Talk to a sandbox that runs elsewhere
@@ -106,7 +106,7 @@ pub async fn run(global: &Global, args: &ServeArgs) -> Result<Exit> {
     raise_limit();
     let mut signals = Signals::catch()?;
     let server = tokio::select! {
-        server = Server::start(&global.app, &config, &lock) => server?,
+        server = RunningServer::start(&global.app, &config, &lock) => server?,
         name = signals.next() => {
             note(format!("stopped by {name} before it served"));
             return Ok(Exit::GOOD);
@@ -133,14 +133,14 @@ pub async fn run(global: &Global, args: &ServeArgs) -> Result<Exit> {
 }
 
 /// Keeps the keys, the certificate and the log file like the outside wants them.
-async fn housekeeping(server: &Server, logs: &Logs) -> Infallible {
-    let Server { house, tls, .. } = server;
+async fn housekeeping(server: &RunningServer, logs: &Logs) -> Infallible {
+    let RunningServer { composed, tls, .. } = server;
     let on_hangup = async {
         if let Ok(mut hangup) = signal(SignalKind::hangup()) {
             while hangup.recv().await.is_some() {
                 logs.reopen();
-                house.read_files.notify_one();
-                house.keys.reload(&house.ring).await;
+                composed.read_files.notify_one();
+                composed.keys.reload(&composed.ring).await;
                 if let Some(tls) = tls {
                     tls.reload();
                 }
@@ -152,22 +152,26 @@ async fn housekeeping(server: &Server, logs: &Logs) -> Infallible {
             match tls.follow().await {}
         }
     };
-    let ((), (), never) = tokio::join!(on_hangup, on_change, house.keys.follow(&house.ring));
+    let ((), (), never) = tokio::join!(on_hangup, on_change, composed.keys.follow(&composed.ring));
     never
 }
 
 /// A second listener without TLS, on loopback, for the commands of this machine: they know the address from the data
 /// directory and need neither the name nor the authority of the certificate.
-async fn serve_commands(router: Router, limits: Limits, closing: CancellationToken) -> Result<SocketAddr> {
+async fn serve_commands(
+    router: Router,
+    limits: ListenerLimits,
+    closing: CancellationToken,
+) -> Result<SocketAddr> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.context("cannot listen on loopback")?;
     let local = listener.local_addr()?;
     tokio::spawn(serve(listener, router, limits.for_commands(), None, closing));
     Ok(local)
 }
 
-/// A running engine whose doors are open.
-pub(crate) struct Server {
-    house: House,
+/// A running engine whose APIs are open.
+pub(crate) struct RunningServer {
+    composed: ComposedEngine,
     tls: Option<Arc<Tls>>,
     closing: CancellationToken,
     serving: JoinHandle<()>,
@@ -176,48 +180,48 @@ pub(crate) struct Server {
     _pid_file: PidFile,
 }
 
-impl Server {
-    pub(crate) async fn start(app: &App, config: &Config, lock: &DataDirLock) -> Result<Server> {
+impl RunningServer {
+    pub(crate) async fn start(app: &App, config: &Config, lock: &DataDirLock) -> Result<RunningServer> {
         let meter = Arc::new(Meter::new());
-        let house = House::open(app, config, &meter).await?;
+        let composed = ComposedEngine::open(app, config, &meter).await?;
         let dir = lock.dir();
         let previous = last_node(dir);
-        let start = Start { dir, access: &*house.access, is_new: previous.is_none() };
+        let start = Start { dir, access: &*composed.access, is_new: previous.is_none() };
         let token = make_admin(&start).await?;
-        for product in &house.products {
+        for product in &composed.products {
             product.prepare(&start).await?;
         }
-        make_user(dir, &*house.people).await?;
+        make_user(dir, &*composed.people).await?;
         let tls = config.server.tls.as_ref().map(Tls::open).transpose()?;
         let listener = TcpListener::bind(config.server.listen)
             .await
             .with_context(|| format!("cannot listen on {}", config.server.listen))?;
         let listen = listener.local_addr()?;
         // The lock proves that the last node of this directory is dead, so its operations go on at once.
-        let node = house.engine.start(previous).await.context("cannot join the others in the database")?;
+        let node = composed.engine.start(previous).await.context("cannot join the others in the database")?;
         let node_file = dir.node_file();
         replace_file(&node_file, node.to_string().as_bytes())
             .with_context(|| format!("cannot write {}", node_file.display()))?;
         let closing = CancellationToken::new();
-        let (doors, inside) = house.doors(config, &meter, &closing)?;
-        let router = house.console(config, inside).into_iter().fold(doors, Router::merge);
-        let limits = Limits::of(&config.server);
+        let (apis, inside) = composed.apis(config, &meter, &closing)?;
+        let router = composed.console(config, inside).into_iter().fold(apis, Router::merge);
+        let limits = ListenerLimits::of(&config.server);
         let local = match &tls {
             Some(_) => Some(serve_commands(router.clone(), limits, closing.clone()).await?),
             None => None,
         };
         let serving = tokio::spawn(serve(listener, router, limits, tls.clone(), closing.clone()));
-        house.background(config, &closing);
+        composed.background(config, &closing);
         let local_url = format!("http://{}", local.unwrap_or(listen));
-        house.serving(&Serving { listen, local_url }).await?;
+        composed.serving(&Serving { listen, local_url }).await?;
         let pid_file = PidFile::create(lock, listen, local)?;
         let is_token_new = token.is_some();
-        Ok(Server { house, tls, closing, serving, listen, is_token_new, _pid_file: pid_file })
+        Ok(RunningServer { composed, tls, closing, serving, listen, is_token_new, _pid_file: pid_file })
     }
 
     /// Takes nothing new, lets requests and steps finish within their limits, and closes everything.
     pub(crate) async fn stop(self, grace: Duration) {
-        let Server { mut house, closing, mut serving, _pid_file, .. } = self;
+        let RunningServer { mut composed, closing, mut serving, _pid_file, .. } = self;
         closing.cancel();
         let close = async {
             if tokio::time::timeout(CLOSING_LIMIT, &mut serving).await.is_err() {
@@ -225,13 +229,13 @@ impl Server {
                 serving.abort();
             }
         };
-        let stop = tokio::time::timeout(grace + GOODBYE_LIMIT, house.engine.stop(grace));
+        let stop = tokio::time::timeout(grace + GOODBYE_LIMIT, composed.engine.stop(grace));
         if let ((), Err(_)) = tokio::join!(close, stop) {
             warn!("the database does not take our good-bye; the next start goes on");
         }
-        let sandbox = house.sandbox.take();
+        let sandbox = composed.sandbox.take();
         // Clients go before the systems that they are connected to, or they report them as lost.
-        drop(house);
+        drop(composed);
         if let Some(sandbox) = sandbox {
             sandbox.stop().await;
         }
@@ -272,11 +276,11 @@ async fn make_user(dir: &DataDir, people: &dyn PeopleStore) -> Result<()> {
 }
 
 /// A link of one use to the console, for the user at this terminal. A log is no place for it.
-async fn sign_in_link(config: &Config, server: &Server) -> Option<String> {
+async fn sign_in_link(config: &Config, server: &RunningServer) -> Option<String> {
     if !config.console.enabled || !std::io::stderr().is_terminal() {
         return None;
     }
-    let issued = issue_link(&*server.house.people, WallClock.now()).await;
+    let issued = issue_link(&*server.composed.people, WallClock.now()).await;
     let (_, code) = issued.inspect_err(|error| warn!(%error, "cannot make a sign-in link")).ok()??;
     Some(format!("{}/console/sign-in/link?code={}", console_url(config, server.listen), code.expose_secret()))
 }
@@ -291,15 +295,15 @@ pub fn console_url(config: &Config, listen: SocketAddr) -> String {
 }
 
 /// What a person needs to know to go on, on one screen.
-fn welcome(app: &App, config: &Config, server: &Server, link: Option<&str>) {
-    let Server { house, listen, is_token_new, .. } = server;
+fn welcome(app: &App, config: &Config, server: &RunningServer, link: Option<&str>) {
+    let RunningServer { composed, listen, is_token_new, .. } = server;
     let name = app.name;
     let dir = DataDir::new(&config.data_dir);
     let database = match &config.store.database {
         Database::Sqlite(path) => format!("SQLite, {}", path.display()),
         Database::Postgres(_) => "PostgreSQL".to_owned(),
     };
-    let sandbox = match (&house.sandbox_url, &house.sandbox) {
+    let sandbox = match (&composed.sandbox_url, &composed.sandbox) {
         (Some(url), Some(_)) => format!("{url} (in this process; {url}/ledger shows its effects)"),
         (Some(url), None) => url.clone(),
         (None, _) => "none: only what the configuration names is connected; try --sandbox".to_owned(),
@@ -314,10 +318,10 @@ fn welcome(app: &App, config: &Config, server: &Server, link: Option<&str>) {
         _ => format!("{name} users list"),
     };
     let url = format!("{}://{listen}", if config.server.tls.is_some() { "https" } else { "http" });
-    let has_sandbox = house.sandbox_url.is_some();
+    let has_sandbox = composed.sandbox_url.is_some();
     let mut welcome =
         Welcome { config, dir: &dir, url: &url, has_sandbox, facts: Vec::new(), commands: Vec::new() };
-    for product in &house.products {
+    for product in &composed.products {
         product.welcome(&mut welcome);
     }
     let Welcome { facts, mut commands, .. } = welcome;

@@ -9,7 +9,7 @@ use clap::{Parser, Subcommand};
 
 use super::background::{self, RestartArgs, StartArgs, StopArgs};
 use crate::app::App;
-use crate::background::{Started, Stopped};
+use crate::background::{StartResult, Stopped};
 use crate::cli::Global;
 use crate::exit::Exit;
 use crate::output;
@@ -18,7 +18,7 @@ const NAME: &str = "provision-engine-server";
 const USAGE: &str = "Usage: provision-engine-server {start|stop|restart} <debug>";
 
 #[derive(Debug, Parser)]
-struct Words {
+struct ServerTexts {
     #[command(flatten)]
     global: Global,
     #[command(subcommand)]
@@ -40,26 +40,26 @@ pub fn words(arguments: impl Iterator<Item = OsString>) -> Option<Vec<OsString>>
 }
 
 /// The same command in our own words.
-fn command(words: &[OsString]) -> Option<Words> {
+fn command(words: &[OsString]) -> Option<ServerTexts> {
     let words: Vec<&str> = words.iter().map(|word| word.to_str()).collect::<Option<_>>()?;
     let (word, more): (&str, &[&str]) = match words.as_slice() {
         [word @ ("start" | "stop" | "restart")] => (word, &[]),
         [word @ ("start" | "restart"), "debug"] => (word, &["--log-level", "debug"]),
         _ => return None,
     };
-    Words::try_parse_from(["provision-engine", word].iter().chain(more)).ok()
+    ServerTexts::try_parse_from(["provision-engine", word].iter().chain(more)).ok()
 }
 
 pub fn run(app: &App, words: &[OsString]) -> Result<Exit> {
-    let Some(Words { global, command }) = command(words) else {
+    let Some(ServerTexts { global, command }) = command(words) else {
         output::data(USAGE)?;
         return Ok(Exit::ERROR);
     };
     let global = Global { app: app.clone(), ..global };
     let (said, exit) = match &command {
         Command::Start(args) => match background::begin(&global, args)? {
-            Started::Now(_) => (format!("{NAME} started"), Exit::GOOD),
-            Started::Already(running) => {
+            StartResult::Now(_) => (format!("{NAME} started"), Exit::GOOD),
+            StartResult::Already(running) => {
                 (format!("{NAME} is already running (pid {})", running.pid), Exit::ERROR)
             }
         },

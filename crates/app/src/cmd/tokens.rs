@@ -10,7 +10,7 @@ use crate::cli::Global;
 use crate::client::PlatformClient;
 use crate::config::Period;
 use crate::exit::Exit;
-use crate::output::{self, Answer, Cell, Format, Table, note};
+use crate::output::{self, Cell, Format, Render, Table, note};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -47,7 +47,7 @@ enum TokensCommand {
         /// The platform whose credential it is, at the service broker; without it that of its own name
         #[arg(long, value_name = "PLATFORM")]
         platform: Option<String>,
-        /// How long it opens doors, such as 30d; for ever without it
+        /// How long it opens APIs, such as 30d; for ever without it
         #[arg(long, value_name = "TIME")]
         expires: Option<Period>,
     },
@@ -59,7 +59,7 @@ enum TokensCommand {
     },
 }
 
-impl Answer for TokenList {
+impl Render for TokenList {
     fn table(&self, is_wide: bool) -> Table {
         let now = WallClock.now();
         let when = |at| if is_wide { format!("{at}") } else { ago(now, at) };

@@ -11,7 +11,7 @@ use super::operations::ago;
 use crate::cli::Global;
 use crate::client::PlatformClient;
 use crate::exit::Exit;
-use crate::output::{self, Answer, Cell, Format, Table, note};
+use crate::output::{self, Cell, Format, Render, Table, note};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -94,7 +94,7 @@ fn role(text: &str) -> Result<Role, String> {
     })
 }
 
-impl Answer for UserList {
+impl Render for UserList {
     fn table(&self, is_wide: bool) -> Table {
         let now = WallClock.now();
         let when = |at| if is_wide { format!("{at}") } else { ago(now, at) };

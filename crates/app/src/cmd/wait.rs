@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use api::client::{CallError, Client, Look, Pace, Waited};
+use api::client::{CallError, Client, PollInterval, PollResult, Waited};
 
 use crate::exit::{Exit, TimedOut};
 use crate::output::{ProgressPrinter, lasted, note, printable};
@@ -11,25 +11,28 @@ use crate::signals::Signals;
 
 /// How a wait ended. That the time was over is an error.
 #[derive(Debug)]
-pub enum Ended<T> {
+pub enum WaitResult<T> {
     With(T),
     /// The user pressed Ctrl-C.
     Left(Exit),
 }
 
-pub async fn unless_stopped<T>(waiting: impl Future<Output = Result<T>>) -> Result<Ended<T>> {
+pub async fn unless_stopped<T>(waiting: impl Future<Output = Result<T>>) -> Result<WaitResult<T>> {
     let mut signals = Signals::catch().context("cannot wait for signals")?;
     tokio::select! {
-        over = waiting => over.map(Ended::With),
+        over = waiting => over.map(WaitResult::With),
         // What a shell makes of a program that such a signal has ended.
-        signal = signals.next() => Ok(Ended::Left(Exit(if signal == "SIGINT" { 130 } else { 143 }))),
+        signal = signals.next() => Ok(WaitResult::Left(Exit(if signal == "SIGINT" { 130 } else { 143 }))),
     }
 }
 
 /// The same, and says how to come back.
-pub async fn or_come_back<T>(way_back: &str, waiting: impl Future<Output = Result<T>>) -> Result<Ended<T>> {
+pub async fn or_come_back<T>(
+    way_back: &str,
+    waiting: impl Future<Output = Result<T>>,
+) -> Result<WaitResult<T>> {
     let ended = unless_stopped(waiting).await?;
-    if matches!(ended, Ended::Left(_)) {
+    if matches!(ended, WaitResult::Left(_)) {
         note(format!("it goes on; come back with: {way_back}"));
     }
     Ok(ended)
@@ -42,7 +45,7 @@ pub struct Waiting {
     pub what: String,
     /// The command that shows later what became of it.
     pub way_back: String,
-    pub pace: Pace,
+    pub interval: PollInterval,
     pub limit: Duration,
 }
 
@@ -53,12 +56,12 @@ impl Waiting {
         &self,
         client: &Client,
         progress: &mut ProgressPrinter,
-        look: impl AsyncFnMut() -> Result<Look<T>, CallError>,
-    ) -> Result<Ended<T>> {
-        let Waiting { what, way_back, pace, limit } = self;
+        look: impl AsyncFnMut() -> Result<PollResult<T>, CallError>,
+    ) -> Result<WaitResult<T>> {
+        let Waiting { what, way_back, interval, limit } = self;
         let limit = lasted(*limit);
         or_come_back(way_back, async {
-            match client.wait_until(*pace, look, |news| progress.news(&news)).await? {
+            match client.wait_until(*interval, look, |updates| progress.updates(&updates)).await? {
                 Waited::Over(over) => Ok(over),
                 Waited::Going(_, words) => Err(TimedOut(format!(
                     "{what} is still {} after {limit}; it goes on: {way_back}",

@@ -13,7 +13,7 @@ use clap::{Args, Subcommand};
 use crate::cli::Global;
 use crate::client::PlatformClient;
 use crate::exit::Exit;
-use crate::output::{self, Answer, Cell, Format, Table, note};
+use crate::output::{self, Cell, Format, Render, Table, note};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -73,7 +73,7 @@ enum WorkflowsCommand {
 /// The list by workflow; `steps` has a line for each step.
 struct Overview(WorkflowList);
 
-impl Answer for Overview {
+impl Render for Overview {
     fn table(&self, _is_wide: bool) -> Table {
         let mut table = Table::new(["WORKFLOW", "SOURCE", "VERSION", "STEPS", "CHANGED BY", "ABOUT"]);
         for workflow in &self.0.items {
@@ -100,7 +100,7 @@ impl serde::Serialize for Overview {
     }
 }
 
-impl Answer for WorkflowVersionList {
+impl Render for WorkflowVersionList {
     fn table(&self, is_wide: bool) -> Table {
         let mut table = Table::new(["VERSION", "CURRENT", "CHANGED AT", "CHANGED BY", "DIGEST"]);
         for WorkflowVersion { version, digest, by, at, is_current, .. } in &self.items {

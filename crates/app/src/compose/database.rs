@@ -18,7 +18,7 @@ use crate::paths::DataDir;
 const PATIENCE: Duration = Duration::from_secs(30);
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// One database, seen as the engine sees it and as the doors see it.
+/// One database, seen as the engine sees it and as the APIs see it.
 pub struct Database {
     pub store: Arc<dyn Store>,
     pub access: Arc<dyn AccessStore>,

@@ -37,7 +37,7 @@ enum Unopened {
 
 /// The keys of a server: the file, and the ring of all servers where there is one.
 #[derive(Clone)]
-pub struct Keys {
+pub struct LoadedKeys {
     file: KeyFile,
     access: Arc<dyn AccessStore>,
     sealed: Arc<dyn SealedStore>,
@@ -45,9 +45,9 @@ pub struct Keys {
     shared_by: Option<SecretString>,
 }
 
-impl Keys {
-    pub fn new(config: &Config, access: &Arc<dyn AccessStore>, sealed: &Arc<dyn SealedStore>) -> Keys {
-        Keys {
+impl LoadedKeys {
+    pub fn new(config: &Config, access: &Arc<dyn AccessStore>, sealed: &Arc<dyn SealedStore>) -> LoadedKeys {
+        LoadedKeys {
             file: KeyFile::new(&config.secrets.key_ring),
             access: Arc::clone(access),
             sealed: Arc::clone(sealed),
@@ -298,12 +298,12 @@ mod tests {
     use super::*;
 
     /// A server with a directory of its own, on the database that this URL stands for.
-    fn server(access: &Arc<MemoryStore>, url: Option<&str>) -> (Keys, TempDir) {
+    fn server(access: &Arc<MemoryStore>, url: Option<&str>) -> (LoadedKeys, TempDir) {
         let dir = tempfile::tempdir().unwrap();
         let file = KeyFile::new(dir.path().join("keys.json"));
         let shared_by = url.map(SecretString::from);
         let (access, sealed) = (Arc::clone(access) as Arc<_>, Arc::clone(access) as Arc<_>);
-        (Keys { file, access, sealed, shared_by }, dir)
+        (LoadedKeys { file, access, sealed, shared_by }, dir)
     }
 
     const URL: &str = "postgres://engine:secret@db/engine";
@@ -334,7 +334,7 @@ mod tests {
     }
 
     /// What `keys rotate`, `keys forget --reseal` and `keys forget` do to the file of a server.
-    fn command(keys: &Keys, change: impl FnOnce(&mut KeyRing)) {
+    fn command(keys: &LoadedKeys, change: impl FnOnce(&mut KeyRing)) {
         let changed = keys.file.change(|ring| {
             let mut ring = ring.unwrap();
             change(&mut ring);
@@ -364,7 +364,7 @@ mod tests {
 
     /// One replica: its keys, the ring that it seals with, and what it sealed.
     struct Replica {
-        keys: Keys,
+        keys: LoadedKeys,
         ring: SharedRing,
         sealed: std::sync::Mutex<Vec<Sealed>>,
         _dir: TempDir,
@@ -454,7 +454,8 @@ mod tests {
         let access = Arc::new(MemoryStore::new());
         let (old, _dir) = server(&access, Some(URL));
         let ring = SharedRing::new(old.open().await.unwrap());
-        let changed = Keys { shared_by: Some("postgres://engine:other@db/engine".into()), ..old.clone() };
+        let changed =
+            LoadedKeys { shared_by: Some("postgres://engine:other@db/engine".into()), ..old.clone() };
         changed.open().await.unwrap();
         let shared = access.shared(NAME).await.unwrap();
         assert!(!old.reload(&ring).await);
@@ -468,12 +469,12 @@ mod tests {
         let (old, dir) = server(&access, Some(URL));
         let ring = old.open().await.unwrap();
         let changed = "postgres://engine:other@db/engine";
-        let (stranger, _dir) = server(&access, Some(changed));
-        let error = format!("{:#}", stranger.open().await.unwrap_err());
+        let (outsider, _dir) = server(&access, Some(changed));
+        let error = format!("{:#}", outsider.open().await.unwrap_err());
         assert!(error.contains("does not open with this password"), "{error}");
-        let same = Keys { shared_by: Some(changed.into()), ..old.clone() };
+        let same = LoadedKeys { shared_by: Some(changed.into()), ..old.clone() };
         assert_eq!(*same.open().await.unwrap().to_text(), *ring.to_text());
-        assert_eq!(*stranger.open().await.unwrap().to_text(), *ring.to_text(), "and shares it anew");
+        assert_eq!(*outsider.open().await.unwrap().to_text(), *ring.to_text(), "and shares it anew");
         drop(dir);
     }
 

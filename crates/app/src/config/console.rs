@@ -1,7 +1,7 @@
 //! The settings of the console.
 
 use ::config::Preset::{Is, Nothing};
-use ::config::{DAY, HttpUrl, Kind, Period, Reader, SECOND, Section, Setting, set};
+use ::config::{DAY, HttpUrl, Period, SECOND, Section, SectionReader, Setting, ValueKind, set};
 
 #[derive(Debug, Clone)]
 pub struct Console {
@@ -16,23 +16,23 @@ pub struct Console {
 impl Section for Console {
     #[rustfmt::skip]
     const SETTINGS: &'static [Setting] = &[
-        set("console.enabled", Is("true"), Kind::Switch,
+        set("console.enabled", Is("true"), ValueKind::Switch,
             "Whether there are pages for people at `/console`."),
-        set("console.public_url", Nothing, Kind::Url,
+        set("console.public_url", Nothing, ValueKind::Url,
             "Where browsers find the console, such as `https://engine.example.com`, or `https://example.com/engine` behind a \
              proxy that strips `/engine`. With https its cookies go over https alone. An identity provider sends people back there; without it, to the host that they asked for.").external(false),
-        set("console.idle", Is("1h"), Kind::Time(Period::seconds(10), DAY),
+        set("console.idle", Is("1h"), ValueKind::Time(Period::seconds(10), DAY),
             "After this time without a click somebody has to sign in again."),
-        set("console.session", Is("12h"), Kind::Time(Period::seconds(10), Period::days(31)),
+        set("console.session", Is("12h"), ValueKind::Time(Period::seconds(10), Period::days(31)),
             "After this time somebody has to sign in again in any case."),
-        set("console.attempts", Is("10"), Kind::Whole(3, 1_000),
+        set("console.attempts", Is("10"), ValueKind::Whole(3, 1_000),
             "So many wrong passwords in a row lock a user, in the console and for a change of the own password. Five times \
              as many from one address close that address."),
-        set("console.lock", Is("5m"), Kind::Time(SECOND, DAY),
+        set("console.lock", Is("5m"), ValueKind::Time(SECOND, DAY),
             "For how long a user is locked, or an address closed, after too many wrong passwords."),
     ];
 
-    fn read(settings: &mut Reader<'_>) -> Console {
+    fn read(settings: &mut SectionReader<'_>) -> Console {
         Console {
             enabled: settings.get("console.enabled"),
             public_url: settings.get("console.public_url"),

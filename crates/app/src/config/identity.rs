@@ -1,13 +1,13 @@
 //! The settings of identities that others vouch for: an `OpenID` issuer, and proxies in front of the server.
 
 use ::config::Preset::{Is, Nothing};
-use ::config::{HttpUrl, Kind, Reader, Section, Setting, set};
+use ::config::{HttpUrl, Section, SectionReader, Setting, ValueKind, set};
 use engine::Role;
 use server::Networks;
 use std::path::PathBuf;
 
 #[derive(Debug, Clone)]
-pub struct Identity {
+pub struct IdentitySettings {
     pub oidc: Oidc,
     /// The claim of a token that names the organisation.
     pub organisation_claim: String,
@@ -30,45 +30,45 @@ pub struct Oidc {
 
 #[rustfmt::skip]
 pub const ORGANISATION_CLAIM: Setting =
-    set("launch.organisation_claim", Is("org_id"), Kind::Text,
+    set("launch.organisation_claim", Is("org_id"), ValueKind::Text,
         "The claim of an OIDC token that names the organisation.");
 
 #[rustfmt::skip]
 pub const TRUSTED_PROXIES: Setting =
-    set("launch.trusted_proxies", Nothing, Kind::Text,
+    set("launch.trusted_proxies", Nothing, ValueKind::Text,
         "Addresses and networks, with commas between them, whose `X-Rh-Identity` is believed, and whose \
          `X-Forwarded-For` names the address of a browser that signs in. From all others they count for nothing.");
 
-impl Section for Identity {
+impl Section for IdentitySettings {
     #[rustfmt::skip]
     const SETTINGS: &'static [Setting] = &[
-        set("osb.oidc.issuer", Nothing, Kind::Url,
+        set("osb.oidc.issuer", Nothing, ValueKind::Url,
             "The issuer whose bearer tokens are accepted beside our own."),
-        set("osb.oidc.audience", Nothing, Kind::Text,
+        set("osb.oidc.audience", Nothing, ValueKind::Text,
             "The audience that those tokens must name."),
-        set("osb.oidc.scope", Is("broker:write"), Kind::Text,
+        set("osb.oidc.scope", Is("broker:write"), ValueKind::Text,
             "The scope that those tokens must have for the broker."),
-        set("osb.oidc.client_id", Nothing, Kind::Text,
+        set("osb.oidc.client_id", Nothing, ValueKind::Text,
             "The client as which people are sent to that issuer to sign in. With the sandbox and without an issuer they \
              sign in there."),
-        set("osb.oidc.client_secret_file", Nothing, Kind::Path,
+        set("osb.oidc.client_secret_file", Nothing, ValueKind::Path,
             "The file with the client's secret. Without it: a public client, which the issuer has to allow."),
-        set("osb.oidc.scopes", Is("openid profile email groups"), Kind::Text,
+        set("osb.oidc.scopes", Is("openid profile email groups"), ValueKind::Text,
             "The scopes that people are asked for, with spaces between them; `openid` must be among them."),
-        set("osb.oidc.admin_groups", Is("admin"), Kind::Text,
+        set("osb.oidc.admin_groups", Is("admin"), ValueKind::Text,
             "The groups, with commas between them, whose members have the role admin. Groups are in the claim `groups`."),
-        set("osb.oidc.operator_groups", Is("operator"), Kind::Text,
+        set("osb.oidc.operator_groups", Is("operator"), ValueKind::Text,
             "The groups whose members have the role operator."),
-        set("osb.oidc.reader_groups", Is("viewer"), Kind::Text,
+        set("osb.oidc.reader_groups", Is("viewer"), ValueKind::Text,
             "The groups whose members have the role reader."),
-        set("osb.oidc.launcher_groups", Is("launcher"), Kind::Text,
+        set("osb.oidc.launcher_groups", Is("launcher"), ValueKind::Text,
             "The groups whose members have the role launcher."),
         ORGANISATION_CLAIM,
         TRUSTED_PROXIES,
     ];
 
-    fn read(settings: &mut Reader<'_>) -> Identity {
-        Identity {
+    fn read(settings: &mut SectionReader<'_>) -> IdentitySettings {
+        IdentitySettings {
             oidc: oidc(settings),
             organisation_claim: settings.get("launch.organisation_claim"),
             trusted_proxies: trusted_proxies(settings),
@@ -77,7 +77,7 @@ impl Section for Identity {
 }
 
 /// A server that skipped a network it cannot read would take its proxy for the client.
-fn trusted_proxies(settings: &mut Reader<'_>) -> Networks {
+fn trusted_proxies(settings: &mut SectionReader<'_>) -> Networks {
     let path = "launch.trusted_proxies";
     let items = settings.items(path);
     Networks::parse(items.iter().map(String::as_str)).unwrap_or_else(|why| {
@@ -86,7 +86,7 @@ fn trusted_proxies(settings: &mut Reader<'_>) -> Networks {
     })
 }
 
-fn groups(settings: &mut Reader<'_>) -> Vec<(String, Role)> {
+fn groups(settings: &mut SectionReader<'_>) -> Vec<(String, Role)> {
     let roles = [
         ("osb.oidc.admin_groups", Role::Admin),
         ("osb.oidc.operator_groups", Role::Operator),
@@ -97,7 +97,7 @@ fn groups(settings: &mut Reader<'_>) -> Vec<(String, Role)> {
     roles.into_iter().flat_map(read).collect()
 }
 
-fn oidc(settings: &mut Reader<'_>) -> Oidc {
+fn oidc(settings: &mut SectionReader<'_>) -> Oidc {
     let oidc = Oidc {
         issuer: settings.get("osb.oidc.issuer"),
         audience: settings.get("osb.oidc.audience"),

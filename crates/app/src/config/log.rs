@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use ::config::Preset::{InDataDir, Is, Nothing};
-use ::config::{FromNode, Kind, Node, Reader, Section, Setting, set, text};
+use ::config::{FromNode, Section, SectionReader, Setting, TreeNode, ValueKind, set, text};
 
 pub const SEVERITIES: [(&str, LogSeverity); 4] = [
     ("debug", LogSeverity::Debug),
@@ -13,7 +13,7 @@ pub const SEVERITIES: [(&str, LogSeverity); 4] = [
 ];
 
 #[derive(Debug, Clone)]
-pub struct Log {
+pub struct LogSettings {
     pub level: LogFilter,
     pub format: LogFormat,
     pub to: Vec<LogOutput>,
@@ -31,32 +31,32 @@ pub struct LogComponents {
     pub keep: usize,
 }
 
-impl Section for Log {
+impl Section for LogSettings {
     #[rustfmt::skip]
     const SETTINGS: &'static [Setting] = &[
-        set("log.level", Is("info"), Kind::Filter,
+        set("log.level", Is("info"), ValueKind::Filter,
             "What is logged."),
-        set("log.format", Is("text"), Kind::OneOf(&["text", "json"]),
+        set("log.format", Is("text"), ValueKind::OneOf(&["text", "json"]),
             "The form of a log line."),
-        set("log.to", Is("stderr"), Kind::SomeOf(&["stdout", "stderr", "file", "syslog"]),
+        set("log.to", Is("stderr"), ValueKind::SomeOf(&["stdout", "stderr", "file", "syslog"]),
             "Where log lines go."),
-        set("log.file", InDataDir("provision-engine.log"), Kind::Path,
+        set("log.file", InDataDir("provision-engine.log"), ValueKind::Path,
             "The file that `file` in `log.to` appends to."),
-        set("log.directory", Nothing, Kind::Path,
+        set("log.directory", Nothing, ValueKind::Path,
             "The directory for `engine.log`, `CloudClient.log` and `api.log`, which are written beside the other outputs. \
              With an `engine.conf`: `/var/log/provision-engine`."),
-        set("log.severity", Is("info"), Kind::OneOf(&["debug", "info", "warn", "error"]),
+        set("log.severity", Is("info"), ValueKind::OneOf(&["debug", "info", "warn", "error"]),
             "The least severe lines in `engine.log` and `CloudClient.log`. With an `engine.conf` that does not say: `warn`."),
-        set("log.system", Is("file"), Kind::OneOf(&["file", "syslog"]),
+        set("log.system", Is("file"), ValueKind::OneOf(&["file", "syslog"]),
             "Whether the lines for `engine.log` and `CloudClient.log` go to these files or to syslog."),
-        set("log.rotate_bytes", Is("10485760"), Kind::Whole(4_096, 1_099_511_627_776),
+        set("log.rotate_bytes", Is("10485760"), ValueKind::Whole(4_096, 1_099_511_627_776),
             "The size at which a file in `log.directory` is put aside for a new one, in bytes."),
-        set("log.keep", Is("10"), Kind::Whole(0, 10_000),
+        set("log.keep", Is("10"), ValueKind::Whole(0, 10_000),
             "How many of those put aside are kept, per file."),
     ];
 
-    fn read(settings: &mut Reader<'_>) -> Log {
-        Log {
+    fn read(settings: &mut SectionReader<'_>) -> LogSettings {
+        LogSettings {
             level: settings.get("log.level"),
             format: settings.one_of("log.format", &[("text", LogFormat::Text), ("json", LogFormat::Json)]),
             to: settings.get("log.to"),
@@ -86,7 +86,7 @@ impl LogFilter {
 impl FromNode for LogFilter {
     /// The filter library takes a mistyped level for the name of a target and then logs next to nothing, so
     /// every part has to end in a level.
-    fn read(node: &Node, _: Kind) -> Result<LogFilter, Box<Node>> {
+    fn read(node: &TreeNode, _: ValueKind) -> Result<LogFilter, Box<TreeNode>> {
         const LEVELS: [&str; 6] = ["error", "warn", "info", "debug", "trace", "off"];
         text(node, |text| {
             let is_good = text.split(',').all(|part| match part.trim().rsplit_once('=') {
@@ -113,7 +113,7 @@ pub enum LogOutput {
 }
 
 impl FromNode for LogOutput {
-    fn read(node: &Node, _: Kind) -> Result<LogOutput, Box<Node>> {
+    fn read(node: &TreeNode, _: ValueKind) -> Result<LogOutput, Box<TreeNode>> {
         text(node, |text| match text {
             "stdout" => Some(LogOutput::Stdout),
             "stderr" => Some(LogOutput::Stderr),

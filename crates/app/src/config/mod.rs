@@ -16,17 +16,17 @@ use std::sync::Arc;
 
 use ::config::Preset::{InDataDir, StateDir};
 use ::config::file::Files;
-use ::config::{Kind, Layers, Reader, Section, Setting, Surroundings, Table, set};
+use ::config::{Layers, Section, SectionReader, Setting, Surroundings, Table, ValueKind, set};
 
 use crate::app::App;
 
-pub use ::config::{ConfigError, HttpUrl, Origin, Origins, Period, Problem, Warning, masked_url};
+pub use ::config::{ConfigError, HttpUrl, Origin, Origins, Period, SettingError, Warning, masked_url};
 pub use console::Console;
 pub use engine::Engine;
-pub use identity::{Identity, ORGANISATION_CLAIM, TRUSTED_PROXIES};
-pub use log::{Log, LogComponents, LogFormat, LogOutput, LogSeverity, LogSystem, SEVERITIES};
+pub use identity::{IdentitySettings, ORGANISATION_CLAIM, TRUSTED_PROXIES};
+pub use log::{LogComponents, LogFormat, LogOutput, LogSettings, LogSeverity, LogSystem, SEVERITIES};
 pub use sandbox::Sandbox;
-pub use server::{ClientCertificates, Server, ServerTls};
+pub use server::{ClientCertificates, ServerSettings, ServerTls};
 pub use store::{Database, Store};
 pub use workflows::Workflows;
 
@@ -37,14 +37,14 @@ pub struct Config {
     /// The base file that was read below it, if there was one.
     pub base_file: Option<PathBuf>,
     pub data_dir: PathBuf,
-    pub server: Server,
+    pub server: ServerSettings,
     pub console: Console,
     pub store: Store,
     pub engine: Engine,
     pub workflows: Workflows,
     pub sandbox: Sandbox,
-    pub identity: Identity,
-    pub log: Log,
+    pub identity: IdentitySettings,
+    pub log: LogSettings,
     pub secrets: Secrets,
     products: BTreeMap<TypeId, Arc<dyn Any + Send + Sync>>,
     kept: Option<Arc<dyn Any + Send + Sync>>,
@@ -59,14 +59,14 @@ pub struct Secrets {
 
 #[rustfmt::skip]
 const GENERAL: &[Setting] = &[
-    set("data_dir", StateDir, Kind::Path,
+    set("data_dir", StateDir, ValueKind::Path,
         "The directory for everything the engine keeps. Without it: `$XDG_STATE_HOME/provision-engine`, else \
          `~/.local/state/provision-engine`, and `/var/lib/provision-engine` for root or without a home."),
 ];
 
 #[rustfmt::skip]
 const SECRETS: &[Setting] = &[
-    set("secrets.key_ring", InDataDir("keys.json"), Kind::Path,
+    set("secrets.key_ring", InDataDir("keys.json"), ValueKind::Path,
         "The file with the keys that seal secrets in the database."),
 ];
 
@@ -74,14 +74,14 @@ const SECRETS: &[Setting] = &[
 pub fn platform_table(products: &[&[Setting]]) -> Table {
     let before = [
         GENERAL,
-        Server::SETTINGS,
+        ServerSettings::SETTINGS,
         Console::SETTINGS,
         Store::SETTINGS,
         Engine::SETTINGS,
         Workflows::SETTINGS,
         Sandbox::SETTINGS,
     ];
-    let after = [Identity::SETTINGS, Log::SETTINGS, SECRETS];
+    let after = [IdentitySettings::SETTINGS, LogSettings::SETTINGS, SECRETS];
     Table::new(&[&before, products, &after].concat())
 }
 
@@ -113,7 +113,7 @@ impl Config {
         layers.defaults();
 
         let Layers { found, warnings, problems, .. } = layers;
-        let mut settings = Reader::new(&table, &found, problems);
+        let mut settings = SectionReader::new(&table, &found, problems);
         let config = Config {
             file: files.own.as_ref().map(|(path, _)| path.clone()),
             base_file: files.base.as_ref().map(|(path, _)| path.clone()),

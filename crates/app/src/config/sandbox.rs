@@ -1,7 +1,7 @@
 //! The settings of the sandbox, and which others name a system that is none.
 
 use ::config::Preset::{Is, Nothing};
-use ::config::{HttpUrl, Kind, Origin, Reader, Section, Setting, set};
+use ::config::{HttpUrl, Origin, Section, SectionReader, Setting, ValueKind, set};
 
 use super::{Config, Database};
 
@@ -19,7 +19,7 @@ impl Config {
             .filter(|(_, value, origin)| !value.is_null() && **origin != Origin::Default)
             .filter_map(|(path, value, _)| {
                 let setting = self.table.find(path)?;
-                let is_file = matches!(setting.kind, Kind::Database)
+                let is_file = matches!(setting.kind, ValueKind::Database)
                     && matches!(self.store.database, Database::Sqlite(_));
                 (setting.is_external && !is_file && *value != false).then_some(path)
             })
@@ -29,16 +29,16 @@ impl Config {
 impl Section for Sandbox {
     #[rustfmt::skip]
     const SETTINGS: &'static [Setting] = &[
-        set("sandbox.enabled", Is("false"), Kind::Switch,
+        set("sandbox.enabled", Is("false"), ValueKind::Switch,
             "Whether drivers without a URL of their own talk to the sandbox. Only the flag `--sandbox` turns it on. Without \
              any configuration `serve` turns it on too; `false` keeps it off."),
-        set("sandbox.url", Nothing, Kind::Url,
+        set("sandbox.url", Nothing, ValueKind::Url,
             "Where a sandbox already listens. Only the flag `--sandbox-url` sets it.").external(false),
     ];
 
     /// A sandbox takes the place of external systems and lets people in with one click, so no file and no variable
     /// starts it.
-    fn read(settings: &mut Reader<'_>) -> Sandbox {
+    fn read(settings: &mut SectionReader<'_>) -> Sandbox {
         let sandbox = Sandbox { enabled: settings.get("sandbox.enabled"), url: settings.get("sandbox.url") };
         let named = [
             (sandbox.enabled, "sandbox.enabled", "--sandbox"),

@@ -4,10 +4,10 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use ::config::Preset::{Is, Nothing};
-use ::config::{DAY, HOUR, Kind, Period, Reader, SECOND, Section, Setting, set};
+use ::config::{DAY, HOUR, Period, SECOND, Section, SectionReader, Setting, ValueKind, set};
 
 #[derive(Debug, Clone)]
-pub struct Server {
+pub struct ServerSettings {
     pub listen: SocketAddr,
     pub body_limit_bytes: usize,
     pub request_timeout: Period,
@@ -39,48 +39,48 @@ pub enum ClientCertificates {
     Required,
 }
 
-impl Section for Server {
+impl Section for ServerSettings {
     #[rustfmt::skip]
     const SETTINGS: &'static [Setting] = &[
-        set("server.listen", Is("127.0.0.1:1337"), Kind::Address,
+        set("server.listen", Is("127.0.0.1:1337"), ValueKind::Address,
             "The address at which the engine serves."),
-        set("server.body_limit_bytes", Is("1048576"), Kind::Whole(1_024, 1_073_741_824),
+        set("server.body_limit_bytes", Is("1048576"), ValueKind::Whole(1_024, 1_073_741_824),
             "The largest request body that is read, in bytes."),
-        set("server.request_timeout", Is("30s"), Kind::Time(SECOND, HOUR),
+        set("server.request_timeout", Is("30s"), ValueKind::Time(SECOND, HOUR),
             "How long a request may take before it is answered with an error."),
-        set("server.header_timeout", Is("10s"), Kind::Time(Period::millis(100), HOUR),
+        set("server.header_timeout", Is("10s"), ValueKind::Time(Period::millis(100), HOUR),
             "How long a client may take to send the header of a request. The connection is closed then."),
-        set("server.body_timeout", Is("10s"), Kind::Time(Period::millis(100), HOUR),
+        set("server.body_timeout", Is("10s"), ValueKind::Time(Period::millis(100), HOUR),
             "How long a client may take to send the body of a request. The response is 408 then."),
-        set("server.idle_timeout", Is("75s"), Kind::Time(Period::millis(100), DAY),
+        set("server.idle_timeout", Is("75s"), ValueKind::Time(Period::millis(100), DAY),
             "How long a connection stays open between two requests."),
-        set("server.connections", Is("4096"), Kind::Whole(8, 60_000),
+        set("server.connections", Is("4096"), ValueKind::Whole(8, 60_000),
             "How many connections may be open at the same time. Never more than three quarters of the limit of open files \
              (`LimitNOFILE`): the rest is for the database and for calls to other systems. When all are open, a new \
              connection closes the one that has been without a request for the longest time."),
-        set("server.connections_per_address", Is("1024"), Kind::Whole(4, 60_000),
+        set("server.connections_per_address", Is("1024"), ValueKind::Whole(4, 60_000),
             "How many of them one address may have; for IPv6, one network of 64 bits. Never more than three quarters of all. \
              Behind a proxy all clients have its address."),
-        set("server.public_metrics", Is("true"), Kind::Switch,
+        set("server.public_metrics", Is("true"), ValueKind::Switch,
             "Whether `/metrics` answers without credentials."),
-        set("server.tls.certificate", Nothing, Kind::Path,
+        set("server.tls.certificate", Nothing, ValueKind::Path,
             "The PEM file with the certificate of the server and those between it and its authority. With it and the key the \
              server speaks TLS 1.2 and 1.3 and nothing else. The files are read again when they change and on SIGHUP."),
-        set("server.tls.key", Nothing, Kind::Path,
+        set("server.tls.key", Nothing, ValueKind::Path,
             "The PEM file with the private key of that certificate."),
-        set("server.tls.client_ca", Nothing, Kind::Path,
+        set("server.tls.client_ca", Nothing, ValueKind::Path,
             "The PEM file with the authorities of client certificates. With it clients are asked for one, and one that is \
              not good ends the connection."),
-        set("server.tls.client_certificates", Is("optional"), Kind::OneOf(&["optional", "broker", "required"]),
+        set("server.tls.client_certificates", Is("optional"), ValueKind::OneOf(&["optional", "broker", "required"]),
             "Who needs such a certificate: `optional` nobody, `broker` platforms that use the service broker, `required` all \
              clients, also browsers. It is asked for besides a token or a password, and does not replace it."),
-        set("tls.ca_file", Nothing, Kind::Path,
+        set("tls.ca_file", Nothing, ValueKind::Path,
             "The PEM file with authorities that all outgoing connections trust besides those of the system: HTTP clients, the \
              command line, PostgreSQL and Kafka."),
     ];
 
-    fn read(settings: &mut Reader<'_>) -> Server {
-        Server {
+    fn read(settings: &mut SectionReader<'_>) -> ServerSettings {
+        ServerSettings {
             listen: settings.get("server.listen"),
             body_limit_bytes: settings.get("server.body_limit_bytes"),
             request_timeout: settings.get("server.request_timeout"),
@@ -96,7 +96,7 @@ impl Section for Server {
     }
 }
 
-fn tls(settings: &mut Reader<'_>) -> Option<ServerTls> {
+fn tls(settings: &mut SectionReader<'_>) -> Option<ServerTls> {
     let client_ca: Option<PathBuf> = settings.get("server.tls.client_ca");
     let words = [
         ("optional", ClientCertificates::Optional),

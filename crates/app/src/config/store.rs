@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use ::config::Preset::{Is, Nothing};
-use ::config::{FromNode, Kind, Node, Period, Reader, SECOND, Section, Setting, set, text};
+use ::config::{FromNode, Period, SECOND, Section, SectionReader, Setting, TreeNode, ValueKind, set, text};
 use secrecy::SecretString;
 
 #[derive(Debug, Clone)]
@@ -17,19 +17,19 @@ pub struct Store {
 impl Section for Store {
     #[rustfmt::skip]
     const SETTINGS: &'static [Setting] = &[
-        set("store.database_url", Nothing, Kind::Database,
+        set("store.database_url", Nothing, ValueKind::Database,
             "The database. Without it: the SQLite file `engine.db` in the data directory. HOST may be several servers of \
              PostgreSQL with commas between them; the one that accepts writes is used. `sslmode` and `sslrootcert` mean what \
              they mean in libpq. It is never shown with its password."),
-        set("store.connections", Is("4"), Kind::Whole(1, 8),
+        set("store.connections", Is("4"), ValueKind::Whole(1, 8),
             "How many connections may save operations at the same time; as many are used as get the most done."),
-        set("store.lease", Is("5s"), Kind::Time(SECOND, Period::minutes(10)),
+        set("store.lease", Is("5s"), ValueKind::Time(SECOND, Period::minutes(10)),
             "How long a replica that no longer answers keeps its operations before others adopt them."),
-        set("store.poll", Is("2s"), Kind::Time(Period::millis(50), Period::minutes(1)),
+        set("store.poll", Is("2s"), ValueKind::Time(Period::millis(50), Period::minutes(1)),
             "How often the engine looks for due operations when nothing wakes it earlier."),
     ];
 
-    fn read(settings: &mut Reader<'_>) -> Store {
+    fn read(settings: &mut SectionReader<'_>) -> Store {
         let data_dir: PathBuf = settings.get("data_dir");
         let database: Option<Database> = settings.get("store.database_url");
         Store {
@@ -50,7 +50,7 @@ pub enum Database {
 }
 
 impl FromNode for Database {
-    fn read(node: &Node, _: Kind) -> Result<Database, Box<Node>> {
+    fn read(node: &TreeNode, _: ValueKind) -> Result<Database, Box<TreeNode>> {
         text(node, |text| {
             let host = text.strip_prefix("postgres://").or_else(|| text.strip_prefix("postgresql://"));
             let path = text.strip_prefix("sqlite:").map(|path| path.strip_prefix("//").unwrap_or(path));

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use tokio_util::sync::{CancellationToken, WaitForCancellationFuture};
 use tracing::warn;
 
-use super::Limits;
+use super::ListenerLimits;
 
 /// How long a client may leave a response unread.
 const UNREAD_MAX: Duration = Duration::from_secs(30);
@@ -18,7 +18,7 @@ const REPORT_EVERY: Duration = Duration::from_secs(60);
 
 /// What a connection does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Phase {
+enum ConnectionPhase {
     /// It is open and has sent nothing.
     Connected,
     /// A header, or the greeting of TLS, has begun.
@@ -32,22 +32,22 @@ enum Phase {
 }
 
 /// What one connection does, told by its socket and its requests.
-pub(super) struct State(Mutex<Now>);
+pub(super) struct State(Mutex<ConnectionState>);
 
 #[derive(Clone, Copy)]
-struct Now {
-    phase: Phase,
+struct ConnectionState {
+    phase: ConnectionPhase,
     since: Instant,
     /// Since when the client does not read.
     unread: Option<Instant>,
 }
 
 impl State {
-    fn now(&self) -> MutexGuard<'_, Now> {
+    fn now(&self) -> MutexGuard<'_, ConnectionState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn enter(&self, phase: Phase) {
+    fn enter(&self, phase: ConnectionPhase) {
         let mut now = self.now();
         (now.phase, now.since) = (phase, Instant::now());
     }
@@ -55,8 +55,8 @@ impl State {
     /// Bytes came in.
     pub(super) fn received(&self) {
         let phase = self.now().phase;
-        if matches!(phase, Phase::Connected | Phase::Idle) {
-            self.enter(Phase::Header);
+        if matches!(phase, ConnectionPhase::Connected | ConnectionPhase::Idle) {
+            self.enter(ConnectionPhase::Header);
         }
     }
 
@@ -67,56 +67,56 @@ impl State {
     }
 
     pub(super) fn begin_body(&self) {
-        self.enter(Phase::Body);
+        self.enter(ConnectionPhase::Body);
     }
 
     pub(super) fn begin_work(&self) {
-        self.enter(Phase::Working);
+        self.enter(ConnectionPhase::Working);
     }
 
     /// A body may end after the response to its request.
     pub(super) fn end_body(&self) {
-        if self.now().phase == Phase::Body {
-            self.enter(Phase::Working);
+        if self.now().phase == ConnectionPhase::Body {
+            self.enter(ConnectionPhase::Working);
         }
     }
 
     pub(super) fn end_response(&self) {
-        self.enter(Phase::Idle);
+        self.enter(ConnectionPhase::Idle);
     }
 
     pub(super) fn is_between_requests(&self) -> bool {
-        matches!(self.now().phase, Phase::Connected | Phase::Idle)
+        matches!(self.now().phase, ConnectionPhase::Connected | ConnectionPhase::Idle)
     }
 
     /// Since when it may be closed in favour of another one: the server does nothing for it.
     fn spare_since(&self) -> Option<Instant> {
         let now = *self.now();
-        (now.phase != Phase::Working).then_some(now.since)
+        (now.phase != ConnectionPhase::Working).then_some(now.since)
     }
 
-    fn deadline(&self, limits: &Limits) -> Option<Instant> {
+    fn deadline(&self, limits: &ListenerLimits) -> Option<Instant> {
         let now = *self.now();
         let phase = match now.phase {
-            Phase::Connected | Phase::Header => Some(now.since + limits.header),
-            Phase::Idle => Some(now.since + limits.idle),
-            Phase::Body | Phase::Working => None,
+            ConnectionPhase::Connected | ConnectionPhase::Header => Some(now.since + limits.header),
+            ConnectionPhase::Idle => Some(now.since + limits.idle),
+            ConnectionPhase::Body | ConnectionPhase::Working => None,
         };
         let unread = now.unread.map(|since| since + UNREAD_MAX);
         phase.into_iter().chain(unread).min()
     }
 }
 
-struct Entry {
+struct ConnectionEntry {
     address: IpAddr,
     state: Arc<State>,
     end: CancellationToken,
 }
 
 #[derive(Default)]
-struct Table {
+struct ConnectionTable {
     next: u64,
-    entries: HashMap<u64, Entry>,
+    entries: HashMap<u64, ConnectionEntry>,
     addresses: HashMap<IpAddr, usize>,
     /// Since the last report.
     overdue: u64,
@@ -125,8 +125,8 @@ struct Table {
     reported: Option<Instant>,
 }
 
-impl Table {
-    fn remove(&mut self, id: u64) -> Option<Entry> {
+impl ConnectionTable {
+    fn remove(&mut self, id: u64) -> Option<ConnectionEntry> {
         let entry = self.entries.remove(&id)?;
         if let Some(count) = self.addresses.get_mut(&entry.address) {
             *count -= 1;
@@ -159,19 +159,19 @@ impl Table {
 }
 
 pub(super) struct Connections {
-    limits: Limits,
-    table: Mutex<Table>,
+    limits: ListenerLimits,
+    table: Mutex<ConnectionTable>,
 }
 
 /// A connection that has a place. It is given back when this is dropped.
-pub(super) struct Open {
+pub(super) struct OpenConnection {
     connections: Arc<Connections>,
     id: u64,
     state: Arc<State>,
     end: CancellationToken,
 }
 
-impl Open {
+impl OpenConnection {
     pub(super) fn state(&self) -> Arc<State> {
         Arc::clone(&self.state)
     }
@@ -182,23 +182,23 @@ impl Open {
     }
 }
 
-impl Drop for Open {
+impl Drop for OpenConnection {
     fn drop(&mut self) {
         self.connections.table().remove(self.id);
     }
 }
 
 impl Connections {
-    pub(super) fn new(limits: Limits) -> Connections {
+    pub(super) fn new(limits: ListenerLimits) -> Connections {
         Connections { limits, table: Mutex::default() }
     }
 
-    fn table(&self) -> MutexGuard<'_, Table> {
+    fn table(&self) -> MutexGuard<'_, ConnectionTable> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A place for a new connection. Where all are taken, one that does nothing gives way; `None` if there is none.
-    pub(super) fn admit(self: &Arc<Self>, ip: IpAddr) -> Option<Open> {
+    pub(super) fn admit(self: &Arc<Self>, ip: IpAddr) -> Option<OpenConnection> {
         let address = network(ip);
         let mut table = self.table();
         let crowd_of_one = table.of(address) >= self.limits.per_address;
@@ -217,24 +217,25 @@ impl Connections {
         }
         let id = table.next;
         table.next += 1;
-        let now = Now { phase: Phase::Connected, since: Instant::now(), unread: None };
+        let now = ConnectionState { phase: ConnectionPhase::Connected, since: Instant::now(), unread: None };
         let (state, end) = (Arc::new(State(Mutex::new(now))), CancellationToken::new());
-        table.entries.insert(id, Entry { address, state: Arc::clone(&state), end: end.clone() });
+        table.entries.insert(id, ConnectionEntry { address, state: Arc::clone(&state), end: end.clone() });
         *table.addresses.entry(address).or_default() += 1;
-        Some(Open { connections: Arc::clone(self), id, state, end })
+        Some(OpenConnection { connections: Arc::clone(self), id, state, end })
     }
 
     /// Closes connections whose client took too long.
     pub(super) fn end_overdue(&self) {
         let now = Instant::now();
         let mut table = self.table();
-        let is_over =
-            |entry: &Entry| entry.state.deadline(&self.limits).is_some_and(|deadline| deadline <= now);
+        let is_over = |entry: &ConnectionEntry| {
+            entry.state.deadline(&self.limits).is_some_and(|deadline| deadline <= now)
+        };
         let over: Vec<u64> =
             table.entries.iter().filter(|(_, entry)| is_over(entry)).map(|(id, _)| *id).collect();
         for id in over {
             if let Some(entry) = table.remove(id) {
-                let was_idle = entry.state.now().phase == Phase::Idle;
+                let was_idle = entry.state.now().phase == ConnectionPhase::Idle;
                 table.overdue += u64::from(!was_idle);
                 entry.end.cancel();
             }
@@ -243,7 +244,7 @@ impl Connections {
     }
 }
 
-fn report(table: &mut Table, now: Instant) {
+fn report(table: &mut ConnectionTable, now: Instant) {
     let is_quiet = table.overdue + table.displaced + table.refused == 0;
     if is_quiet || table.reported.is_some_and(|reported| now - reported < REPORT_EVERY) {
         return;

@@ -11,11 +11,11 @@ use axum::routing::get;
 use tokio::time::advance;
 use tower::ServiceExt;
 
-use super::Limits;
-use super::connections::{Connections, Open};
+use super::ListenerLimits;
+use super::connections::{Connections, OpenConnection};
 use super::requests::Requests;
 
-const LIMITS: Limits = Limits {
+const LIMITS: ListenerLimits = ListenerLimits {
     connections: 4,
     per_address: 3,
     header: Duration::from_secs(10),
@@ -27,7 +27,7 @@ fn address(last: u8) -> IpAddr {
     IpAddr::from([192, 0, 2, last])
 }
 
-fn has_ended(open: &Open) -> bool {
+fn has_ended(open: &OpenConnection) -> bool {
     futures_util::FutureExt::now_or_never(open.ended()).is_some()
 }
 
@@ -134,7 +134,7 @@ async fn a_connection_at_work_never_gives_way() {
         open.state().begin_work();
         Some(open)
     };
-    let mut open: Vec<Open> = (0..3).map(|_| admit(1).unwrap()).collect();
+    let mut open: Vec<OpenConnection> = (0..3).map(|_| admit(1).unwrap()).collect();
     assert!(admit(1).is_none(), "one address has its places and no more");
     open.push(admit(2).unwrap());
     assert!(admit(3).is_none(), "all places are taken");

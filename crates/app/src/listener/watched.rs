@@ -10,14 +10,14 @@ use tokio::net::TcpStream;
 
 use super::connections::State;
 
-pub(super) struct Watched {
+pub(super) struct TimedStream {
     stream: TcpStream,
     state: Arc<State>,
 }
 
-impl Watched {
-    pub(super) fn new(stream: TcpStream, state: Arc<State>) -> Watched {
-        Watched { stream, state }
+impl TimedStream {
+    pub(super) fn new(stream: TcpStream, state: Arc<State>) -> TimedStream {
+        TimedStream { stream, state }
     }
 
     fn wrote<T>(&self, polled: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
@@ -26,7 +26,7 @@ impl Watched {
     }
 }
 
-impl AsyncRead for Watched {
+impl AsyncRead for TimedStream {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -41,7 +41,7 @@ impl AsyncRead for Watched {
     }
 }
 
-impl AsyncWrite for Watched {
+impl AsyncWrite for TimedStream {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

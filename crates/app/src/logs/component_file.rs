@@ -10,14 +10,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use engine::Clock;
 use tracing::warn;
 
-use super::component_line::{Moment, header};
+use super::component_line::{LogTime, header};
 use super::outputs::whole_line;
 
 /// More seconds than these are not tried for the name of a file that is put aside.
 const NAMES_MAX: i64 = 1_000;
 
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Limits {
+pub(super) struct FileLimits {
     /// The size at which a file is put aside.
     pub(super) bytes: u64,
     /// How many of those put aside stay.
@@ -26,7 +26,7 @@ pub(super) struct Limits {
 
 pub(super) struct ComponentFile {
     path: PathBuf,
-    limits: Limits,
+    limits: FileLimits,
     has_header: bool,
     clock: Arc<dyn Clock>,
     reopen: Arc<AtomicBool>,
@@ -41,17 +41,17 @@ impl ComponentFile {
     /// Puts an older file aside and begins a new one.
     pub(super) fn open(
         path: PathBuf,
-        limits: Limits,
+        limits: FileLimits,
         has_header: bool,
         clock: Arc<dyn Clock>,
         reopen: Arc<AtomicBool>,
     ) -> io::Result<ComponentFile> {
-        let now = Moment::of(clock.now());
+        let now = LogTime::of(clock.now());
         if has_header && fs::metadata(&path).is_ok_and(|file| file.len() == header(now).len() as u64) {
             // Starts that fail at once must not push out the logs of those that did something.
             File::options().write(true).truncate(true).open(&path)?;
         }
-        put_aside(&path, limits.keep, now.epoch())?;
+        set_aside(&path, limits.keep, now.epoch())?;
         let (file, length) = append(&path)?;
         let mut file = ComponentFile {
             path,
@@ -71,7 +71,7 @@ impl ComponentFile {
     /// The first line of an empty file. A disk that has no room for it has none for other lines either.
     fn begin(&mut self) {
         if self.has_header && self.length == 0 {
-            let first = header(Moment::of(self.clock.now()));
+            let first = header(LogTime::of(self.clock.now()));
             self.put(first.as_bytes());
         }
     }
@@ -96,8 +96,8 @@ impl ComponentFile {
     }
 
     fn rotate(&mut self) {
-        let now = Moment::of(self.clock.now()).epoch();
-        let turned = put_aside(&self.path, self.limits.keep, now).and_then(|()| self.anew());
+        let now = LogTime::of(self.clock.now()).epoch();
+        let turned = set_aside(&self.path, self.limits.keep, now).and_then(|()| self.anew());
         if turned.is_err() {
             // Where nothing can be renamed the file goes on, and the next try is one size later.
             self.length = 0;
@@ -131,7 +131,7 @@ fn append(path: &Path) -> io::Result<(File, u64)> {
 }
 
 /// Moves `engine.log` to `engine.log.1693269110` and removes those that are too many.
-fn put_aside(path: &Path, keep: usize, now: i64) -> io::Result<()> {
+fn set_aside(path: &Path, keep: usize, now: i64) -> io::Result<()> {
     match fs::symlink_metadata(path) {
         // Only plain files are moved: somebody who put a pipe or a device there wants it to stay.
         Ok(metadata) if !metadata.is_file() || metadata.len() == 0 => return Ok(()),

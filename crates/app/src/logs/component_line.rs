@@ -13,7 +13,7 @@ use super::line::{Fields, escape};
 
 /// A moment as it is written in these logs.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Moment(OffsetDateTime);
+pub(super) struct LogTime(OffsetDateTime);
 
 const PLAIN: &[BorrowedFormatItem<'_>] = format_description!("[year]-[month]-[day] [hour]:[minute]:[second]");
 const ZONED: &[BorrowedFormatItem<'_>] = format_description!(
@@ -23,11 +23,11 @@ const ACCESS: &[BorrowedFormatItem<'_>] = format_description!(
     "[day]/[month repr:short]/[year]:[hour]:[minute]:[second] [offset_hour sign:mandatory][offset_minute]"
 );
 
-impl Moment {
-    pub(super) fn of(at: Timestamp) -> Moment {
+impl LogTime {
+    pub(super) fn of(at: Timestamp) -> LogTime {
         let at = OffsetDateTime::from_unix_timestamp_nanos(i128::from(at.0) * 1_000);
         // A clock that is thousands of years off is no reason to lose the line.
-        Moment(at.unwrap_or(OffsetDateTime::UNIX_EPOCH))
+        LogTime(at.unwrap_or(OffsetDateTime::UNIX_EPOCH))
     }
 
     pub(super) fn epoch(self) -> i64 {
@@ -40,13 +40,13 @@ impl Moment {
 }
 
 /// `# Logfile created on 2023-08-28 18:31:34 +0000 by provision-engine/0.1.0`
-pub(super) fn header(now: Moment) -> String {
+pub(super) fn header(now: LogTime) -> String {
     let version = env!("CARGO_PKG_VERSION");
     format!("# Logfile created on {} by provision-engine/{version}\n", now.text(ZONED))
 }
 
 /// `I, [2023-08-28 18:31:34 #2724]  INFO -- : Serverless Runtime created`
-pub(super) fn logged(now: Moment, level: Level, fields: &Fields) -> String {
+pub(super) fn logged(now: LogTime, level: Level, fields: &Fields) -> String {
     let (name, pid) = (severity(level), std::process::id());
     let mut line = format!("{}, [{} #{pid}] {name:>5} -- : ", &name[..1], now.text(PLAIN));
     fields.write(&mut line);
@@ -56,7 +56,7 @@ pub(super) fn logged(now: Moment, level: Level, fields: &Fields) -> String {
 
 /// `127.0.0.1 - - [28/Aug/2023:18:12:12 +0000] "POST /serverless-runtimes HTTP/1.1" 201 821 2.3746`, if the
 /// fields are those of a request.
-pub(super) fn access(now: Moment, fields: &Fields) -> Option<String> {
+pub(super) fn access(now: LogTime, fields: &Fields) -> Option<String> {
     let (request, status) = (fields.get("request")?.as_str()?, fields.get("status")?.as_u64()?);
     let word = |name| fields.get(name).and_then(Value::as_str).filter(|word| !word.is_empty()).unwrap_or("-");
     let bytes = fields.get("bytes").and_then(Value::as_u64).unwrap_or(0);
@@ -73,7 +73,7 @@ pub(super) fn access(now: Moment, fields: &Fields) -> Option<String> {
 }
 
 /// `[2023-08-28 18:10:29] INFO  provision-engine#start: pid=99612 port=1337`
-pub(super) fn started(now: Moment, level: Level, fields: &Fields) -> String {
+pub(super) fn started(now: LogTime, level: Level, fields: &Fields) -> String {
     let mut line = format!("[{}] {:<5} ", now.text(PLAIN), severity(level));
     fields.write(&mut line);
     line.push('\n');

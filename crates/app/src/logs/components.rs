@@ -14,8 +14,8 @@ use tracing_subscriber::filter::{FilterFn, filter_fn};
 use tracing_subscriber::layer::{Context, Layer};
 use tracing_subscriber::registry::LookupSpan;
 
-use super::component_file::{ComponentFile, Limits};
-use super::component_line::{Moment, access, logged, started};
+use super::component_file::{ComponentFile, FileLimits};
+use super::component_line::{LogTime, access, logged, started};
 use super::line::Fields;
 use super::outputs::{Logs, Output};
 use super::syslog::Tag;
@@ -125,7 +125,7 @@ fn open_file(
     clock: &Arc<dyn Clock>,
     logs: &mut Logs,
 ) -> Result<Output, LogError> {
-    let limits = Limits { bytes: settings.rotate_bytes, keep: settings.keep };
+    let limits = FileLimits { bytes: settings.rotate_bytes, keep: settings.keep };
     let shown = path.display().to_string();
     let file = ComponentFile::open(path, limits, has_header, Arc::clone(clock), logs.reopened());
     let file = file.map_err(|source| LogError::Component { path: shown, source })?;
@@ -143,7 +143,7 @@ where
         // A line of the usual course of things is as short as it always was.
         let mut fields = if level <= Level::WARN { around(event, &context) } else { Fields::default() };
         event.record(&mut fields);
-        let now = Moment::of(self.clock.now());
+        let now = LogTime::of(self.clock.now());
         let (output, line) = match component {
             Component::Engine => (&self.engine, logged(now, level, &fields)),
             Component::CloudClient => (&self.cloud_client, logged(now, level, &fields)),

@@ -102,15 +102,15 @@ impl Visit for Fields {
     }
 }
 
-pub(super) struct Line {
+pub(super) struct LogLine {
     pub(super) level: Level,
     time: String,
     target: String,
     fields: Fields,
 }
 
-impl Line {
-    pub(super) fn new(time: String, metadata: &Metadata<'_>, mut fields: Fields) -> Line {
+impl LogLine {
+    pub(super) fn new(time: String, metadata: &Metadata<'_>, mut fields: Fields) -> LogLine {
         let mut target = metadata.target().to_owned();
         // Lines of libraries that use the `log` crate share one target and have their own as a field.
         if let Some(own) = fields.take("log.target") {
@@ -119,12 +119,12 @@ impl Line {
                 fields.take(name);
             }
         }
-        Line { level: *metadata.level(), time, target, fields }
+        LogLine { level: *metadata.level(), time, target, fields }
     }
 
     /// `2026-01-02T03:04:05.678901Z  INFO engine::runner: said hello operation.id=42`
     pub(super) fn text(&self) -> String {
-        let Line { level, time, .. } = self;
+        let LogLine { level, time, .. } = self;
         format!("{time} {level:>5} {}", self.text_without_time())
     }
 

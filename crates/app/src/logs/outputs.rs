@@ -13,7 +13,7 @@ use tracing::Level;
 use tracing_appender::non_blocking::{ErrorCounter, NonBlocking, NonBlockingBuilder, WorkerGuard};
 
 use super::LogError;
-use super::line::Line;
+use super::line::LogLine;
 use super::syslog::{Syslog, Tag};
 use crate::config::{self, LogFormat, LogOutput};
 
@@ -35,7 +35,7 @@ pub(super) struct Outputs {
 }
 
 impl Outputs {
-    pub(super) fn write(&self, line: &Line) {
+    pub(super) fn write(&self, line: &LogLine) {
         let mut text = match self.format {
             LogFormat::Text => line.text(),
             LogFormat::Json => line.json(),
@@ -112,7 +112,7 @@ impl Logs {
     }
 }
 
-pub(super) fn open(log: &config::Log) -> Result<(Outputs, Logs), LogError> {
+pub(super) fn open(log: &config::LogSettings) -> Result<(Outputs, Logs), LogError> {
     let mut logs = Logs::default();
     let mut all = Vec::new();
     for (index, output) in log.to.iter().enumerate() {

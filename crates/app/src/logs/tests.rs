@@ -18,9 +18,9 @@ impl FormatTime for Noon {
 }
 
 #[derive(Clone, Default)]
-struct Page(Arc<Mutex<Vec<u8>>>);
+struct LogBuffer(Arc<Mutex<Vec<u8>>>);
 
-impl Write for Page {
+impl Write for LogBuffer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.lock().unwrap().write(bytes)
     }
@@ -30,7 +30,7 @@ impl Write for Page {
     }
 }
 
-fn settings(flags: &[(&str, &str)]) -> config::Log {
+fn settings(flags: &[(&str, &str)]) -> config::LogSettings {
     let flags: Vec<_> = flags.iter().map(|(path, value)| ((*path).to_owned(), (*value).to_owned())).collect();
     crate::App::new("test").load(None, std::iter::empty(), &flags).unwrap().0.log
 }
@@ -38,7 +38,7 @@ fn settings(flags: &[(&str, &str)]) -> config::Log {
 /// What the code writes to the log under these settings.
 fn written(flags: &[(&str, &str)], code: impl FnOnce()) -> String {
     let log = settings(flags);
-    let page = Page::default();
+    let page = LogBuffer::default();
     let (queue, worker) = NonBlockingBuilder::default().finish(page.clone());
     let outputs = Outputs { format: log.format, all: vec![Output::Stream(queue)] };
     let subscriber = subscriber(&log, outputs, Noon, None).unwrap();

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use api::client::News;
+use api::client::WaitEvent;
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
@@ -104,10 +104,10 @@ impl ProgressPrinter {
     }
 
     /// What happens while something is waited for.
-    pub fn news(&mut self, news: &News<'_>) {
-        match news {
-            News::Going(words, next) => self.report_until(words, next.map(|next| Instant::now() + next)),
-            News::Away(error) => self.report(&format!("{error}; trying again")),
+    pub fn updates(&mut self, updates: &WaitEvent<'_>) {
+        match updates {
+            WaitEvent::Going(words, next) => self.report_until(words, next.map(|next| Instant::now() + next)),
+            WaitEvent::Away(error) => self.report(&format!("{error}; trying again")),
         }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use anyhow::{Context, Result, bail, ensure};
-use api::types::{Moment, OperationDetail};
+use api::types::{OperationDetail, WireTime};
 use engine::{Clock, Timestamp, WallClock};
 use reqwest::header::{ACCEPT_ENCODING, CONTENT_TYPE, COOKIE, SET_COOKIE};
 use reqwest::{Client, Response, redirect};
@@ -17,16 +17,16 @@ pub(super) struct Browser {
     cookie: String,
 }
 
-pub(super) struct Page {
+pub(super) struct LoadedPage {
     pub(super) server_ms: f64,
     bytes: usize,
     text: String,
 }
 
 /// A page that is open, and hears what is new.
-pub(super) struct Open(Response);
+pub(super) struct OpenTab(Response);
 
-impl Open {
+impl OpenTab {
     /// Reads until this word is in what comes.
     pub(super) async fn until(&mut self, word: &str) -> Result<()> {
         let mut seen = String::new();
@@ -65,14 +65,14 @@ impl Browser {
         Ok(request.header(ACCEPT_ENCODING, encoding).send().await?.error_for_status()?)
     }
 
-    pub(super) async fn page(&self, path: &str) -> Result<Page> {
+    pub(super) async fn page(&self, path: &str) -> Result<LoadedPage> {
         let answer = self.get(path, "identity").await?;
         let timing = answer.headers().get("server-timing").and_then(|value| value.to_str().ok());
         let server_ms = timing.and_then(|text| text.split_once("dur=")?.1.parse().ok());
         let server_ms = server_ms.context("the server does not say how long it took")?;
         let text = answer.text().await?;
         ensure!(text.contains("</html>"), "this is no page");
-        Ok(Page { server_ms, bytes: text.len(), text })
+        Ok(LoadedPage { server_ms, bytes: text.len(), text })
     }
 
     /// Milliseconds of the same question to the API.
@@ -99,8 +99,8 @@ impl Browser {
     }
 
     /// Opens a stream, and waits for its first picture.
-    pub(super) async fn open(&self, path: &str) -> Result<Open> {
-        let mut open = Open(self.get(path, "identity").await?);
+    pub(super) async fn open(&self, path: &str) -> Result<OpenTab> {
+        let mut open = OpenTab(self.get(path, "identity").await?);
         open.until("data:").await?;
         Ok(open)
     }
@@ -115,7 +115,7 @@ impl Browser {
     pub(super) async fn finished_at(&self, id: &str) -> Result<Timestamp> {
         let request = self.http.get(format!("{}/operations/{id}", self.base)).bearer_auth(&self.token);
         let found: OperationDetail = request.send().await?.error_for_status()?.json().await?;
-        let Moment(at) = found.operation.finished_at.context("it is not finished")?;
+        let WireTime(at) = found.operation.finished_at.context("it is not finished")?;
         Ok(Timestamp(i64::try_from(at.unix_timestamp_nanos() / 1000)?))
     }
 }

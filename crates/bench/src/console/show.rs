@@ -1,4 +1,4 @@
-//! A process with engine, doors and console, so that its memory is its own.
+//! A process with engine, APIs and console, so that its memory is its own.
 
 use std::path::Path;
 use std::time::Duration;
@@ -12,9 +12,9 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use crate::desk::{Desk, Ground};
+use crate::bench_server::{BenchDatabase, BenchServer};
 use crate::player::{Part, Player};
-use provision_engine::listener::{Limits, serve};
+use provision_engine::listener::{ListenerLimits, serve};
 use provision_engine::output::data;
 
 const DIR: &str = "PROVISION_ENGINE_BENCH_DIR";
@@ -33,7 +33,7 @@ struct Ready {
     waiting: Vec<String>,
 }
 
-pub(super) struct Show {
+pub(super) struct ShowMeasurement {
     player: Player,
     pub(super) url: String,
     pub(super) token: String,
@@ -41,13 +41,17 @@ pub(super) struct Show {
     pub(super) waiting: Vec<String>,
 }
 
-impl Show {
-    pub(super) async fn start(ground: &Ground, behind: usize, waiting: usize) -> Result<Show> {
+impl ShowMeasurement {
+    pub(super) async fn start(
+        bench_database: &BenchDatabase,
+        behind: usize,
+        waiting: usize,
+    ) -> Result<ShowMeasurement> {
         let behind = behind.to_string();
-        let told = [(DIR, ground.dir()?), (BEHIND, behind.as_str())];
-        let mut player = Player::start(&ground.target, Part::Show, waiting, &told)?;
+        let told = [(DIR, bench_database.dir()?), (BEHIND, behind.as_str())];
+        let mut player = Player::start(&bench_database.target, Part::Show, waiting, &told)?;
         let Ready { url, token, waiting } = serde_json::from_str(&player.says().await?)?;
-        Ok(Show { player, url, token, waiting })
+        Ok(ShowMeasurement { player, url, token, waiting })
     }
 
     pub(super) fn memory_mb(&self) -> Result<f64> {
@@ -64,29 +68,31 @@ pub(crate) async fn play(file: Option<&Path>, url: Option<&str>, waiting: usize)
     let dir = std::env::var(DIR).context("there is no directory with keys")?;
     let behind: usize =
         std::env::var(BEHIND).context("nobody says how many operations there are to be")?.parse()?;
-    let desk = Desk::open(&dir, file, url, &[]).await?;
-    desk.start().await?;
+    let bench_server = BenchServer::open(&dir, file, url, &[]).await?;
+    bench_server.start().await?;
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let at = format!("http://{}", listener.local_addr()?);
     let closing = CancellationToken::new();
-    let (doors, inside) = desk.house.doors(&desk.config, &desk.meter, &closing)?;
-    let router = desk.house.console(&desk.config, inside).into_iter().fold(doors, Router::merge);
-    tokio::spawn(serve(listener, router, Limits::of(&desk.config.server), None, closing));
-    let access = &*desk.house.access;
+    let (apis, inside) =
+        bench_server.test_engine.apis(&bench_server.config, &bench_server.meter, &closing)?;
+    let router =
+        bench_server.test_engine.console(&bench_server.config, inside).into_iter().fold(apis, Router::merge);
+    tokio::spawn(serve(listener, router, ListenerLimits::of(&bench_server.config.server), None, closing));
+    let access = &*bench_server.test_engine.access;
     let token = server::tokens::issue(access, "console-bench", Role::Admin, WallClock.now(), None).await?;
-    submit(&desk, behind, &json!({})).await?;
-    let waiting = submit(&desk, waiting, &json!({"wait_ms": WAIT_MS})).await?;
-    settle(&desk).await?;
+    submit(&bench_server, behind, &json!({})).await?;
+    let waiting = submit(&bench_server, waiting, &json!({"wait_ms": WAIT_MS})).await?;
+    settle(&bench_server).await?;
     let ready = Ready { url: at, token: token.expose_secret().to_owned(), waiting };
     data(&serde_json::to_string(&ready)?)?;
     std::future::pending().await
 }
 
-async fn submit(desk: &Desk, count: usize, params: &Value) -> Result<Vec<String>> {
+async fn submit(bench_server: &BenchServer, count: usize, params: &Value) -> Result<Vec<String>> {
     let mut ids = Vec::with_capacity(count);
     while ids.len() < count {
         let some = (0..AT_ONCE.min(count - ids.len())).map(|_| {
-            desk.house.engine.submit_json(Command {
+            bench_server.test_engine.engine.submit_json(Command {
                 workflow: WORKFLOW.to_owned(),
                 tenant: "bench".to_owned(),
                 resource: None,
@@ -104,9 +110,9 @@ async fn submit(desk: &Desk, count: usize, params: &Value) -> Result<Vec<String>
 }
 
 /// Waits until nothing runs, so that what is measured is the console.
-async fn settle(desk: &Desk) -> Result<()> {
+async fn settle(bench_server: &BenchServer) -> Result<()> {
     loop {
-        let stats = desk.house.engine.stats().await?;
+        let stats = bench_server.test_engine.engine.stats().await?;
         if stats.owned + stats.due == 0 {
             return Ok(());
         }

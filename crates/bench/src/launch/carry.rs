@@ -1,4 +1,4 @@
-//! How fast launches are carried to their end by far sides that answer at once.
+//! How fast launches are carried to their end by external systems that answer at once.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,9 +10,9 @@ use engine::{Clock, Resource, WallClock};
 
 use super::asking::{ask, each};
 use super::direct::Direct;
-use super::far_side::FarSide;
+use super::fake::FakeClouds;
 use super::{AT_ONCE, Carried};
-use crate::desk::{Desk, Ground};
+use crate::bench_server::{BenchDatabase, BenchServer};
 use crate::load::as_float;
 
 /// No machine is that slow.
@@ -29,39 +29,39 @@ const SETTINGS: [(&str, &str); 5] = [
 ];
 
 /// Accepts so many while nobody works on them, and times the engine from its start until all of them are over.
-pub(super) async fn all(ground: &Ground, count: usize) -> Result<Carried> {
-    let (file, url) = (ground.target.sqlite_file(), ground.target.url());
-    let desk = Desk::open(ground.dir()?, file.as_deref(), url, &SETTINGS).await?;
-    let sandbox = desk.house.sandbox_url.clone().context("the benchmark needs its sandbox")?;
-    let far_side = FarSide::at(&sandbox)?;
-    far_side.at_once().await?;
+pub(super) async fn all(bench_database: &BenchDatabase, count: usize) -> Result<Carried> {
+    let (file, url) = (bench_database.target.sqlite_file(), bench_database.target.url());
+    let bench_server = BenchServer::open(bench_database.dir()?, file.as_deref(), url, &SETTINGS).await?;
+    let sandbox = bench_server.test_engine.sandbox_url.clone().context("the benchmark needs its sandbox")?;
+    let fake = FakeClouds::at(&sandbox)?;
+    fake.at_once().await?;
     Direct::new(&sandbox)?.bring_key().await?;
-    let before = (over(&desk, &["succeeded"]).await?, far_side.calls().await?);
+    let before = (over(&bench_server, &["succeeded"]).await?, fake.calls().await?);
     let work = |number| {
-        let platform = Arc::clone(&desk.platform);
+        let platform = Arc::clone(&bench_server.platform);
         async move { ask(&platform, number, &format!("carried-{number}"), None).await }
     };
     each(AT_ONCE, count, work).await?;
     let count = u64::try_from(count)?;
     let began = WallClock.now();
-    desk.start().await?;
-    until(&desk, before.0 + count).await?;
+    bench_server.start().await?;
+    until(&bench_server, before.0 + count).await?;
     let elapsed = WallClock.now().since(began).as_secs_f64();
-    let calls = far_side.calls().await?.since(&before.1);
-    desk.close().await;
+    let calls = fake.calls().await?.since(&before.1);
+    bench_server.close().await;
     let calls_each = as_float(calls.total()) / as_float(count);
     Ok(Carried { per_second: as_float(count) / elapsed, calls_each, calls })
 }
 
 /// Until so many are over, all of them well.
-async fn until(desk: &Desk, wanted: u64) -> Result<()> {
+async fn until(bench_server: &BenchServer, wanted: u64) -> Result<()> {
     let give_up_at = WallClock.now().plus(LIMIT);
     loop {
         // The store is only asked when it may be over, so that it does not slow down what is measured.
-        if desk.house.engine.running() == 0 {
-            let ended = over(desk, &["succeeded", "failed", "dirty"]).await?;
+        if bench_server.test_engine.engine.running() == 0 {
+            let ended = over(bench_server, &["succeeded", "failed", "dirty"]).await?;
             if ended >= wanted {
-                let succeeded = over(desk, &["succeeded"]).await?;
+                let succeeded = over(bench_server, &["succeeded"]).await?;
                 ensure!(succeeded == ended, "{} launches did not succeed", ended - succeeded);
                 return Ok(());
             }
@@ -71,7 +71,7 @@ async fn until(desk: &Desk, wanted: u64) -> Result<()> {
     }
 }
 
-async fn over(desk: &Desk, states: &[&str]) -> Result<u64> {
+async fn over(bench_server: &BenchServer, states: &[&str]) -> Result<u64> {
     let query = ResourceQuery {
         kind: LaunchRecord::KIND.to_owned(),
         labels: vec![("state".to_owned(), states.iter().map(|state| (*state).to_owned()).collect())],
@@ -79,5 +79,11 @@ async fn over(desk: &Desk, states: &[&str]) -> Result<u64> {
         counts: true,
         ..ResourceQuery::default()
     };
-    desk.house.engine.resources(&query).await?.total.context("the store does not say how many there are")
+    bench_server
+        .test_engine
+        .engine
+        .resources(&query)
+        .await?
+        .total
+        .context("the store does not say how many there are")
 }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ::aws::{self, Aws};
-use ::cloud::{Access, Account, Order, Place, Provider, ProviderKind};
-use ::identity::{CallerIdentity, Requester};
+use ::cloud::{Access, Account, CloudAccount, InstanceRequest, Provider, ProviderKind};
+use ::identity::{CallerIdentity, Organisation};
 use ::image_builder::{BuildStatus, ImageBuilder};
 use ::launch::model::public_key::PublicKey;
 use anyhow::{Context, Result, ensure};
@@ -13,7 +13,7 @@ use engine::{Clock, WallClock};
 use sandbox::Sandbox;
 
 use super::asking::{ACCOUNT, DISTRIBUTION, INSTANCE_TYPE, KEY, REGION, build, each, organisation};
-use super::far_side::FarSide;
+use super::fake::FakeClouds;
 use super::{AT_ONCE, Carried};
 use crate::load::as_float;
 
@@ -29,10 +29,10 @@ pub(super) struct Direct {
 /// Makes so many launches in a sandbox of their own.
 pub(super) async fn all(count: usize) -> Result<Carried> {
     let sandbox = Sandbox::start(([127, 0, 0, 1], 0).into()).await.context("cannot start the sandbox")?;
-    let (far_side, direct) = (FarSide::at(&sandbox.url())?, Arc::new(Direct::new(&sandbox.url())?));
-    far_side.at_once().await?;
+    let (fake, direct) = (FakeClouds::at(&sandbox.url())?, Arc::new(Direct::new(&sandbox.url())?));
+    fake.at_once().await?;
     direct.bring_key().await?;
-    let before = far_side.calls().await?;
+    let before = fake.calls().await?;
     let began = WallClock.now();
     let work = |number| {
         let direct = Arc::clone(&direct);
@@ -40,7 +40,7 @@ pub(super) async fn all(count: usize) -> Result<Carried> {
     };
     each(AT_ONCE, count, work).await?;
     let elapsed = WallClock.now().since(began).as_secs_f64();
-    let (count, calls) = (as_float(u64::try_from(count)?), far_side.calls().await?.since(&before));
+    let (count, calls) = (as_float(u64::try_from(count)?), fake.calls().await?.since(&before));
     sandbox.stop().await;
     Ok(Carried { per_second: count / elapsed, calls_each: as_float(calls.total()) / count, calls })
 }
@@ -62,8 +62,8 @@ impl Direct {
         })
     }
 
-    fn place<'a>(&'a self, session: &'a str) -> Place<'a> {
-        Place { account: &self.account, region: REGION, session }
+    fn place<'a>(&'a self, session: &'a str) -> CloudAccount<'a> {
+        CloudAccount { account: &self.account, region: REGION, session }
     }
 
     /// The account has the key from the beginning, so that every launch makes the same calls.
@@ -75,11 +75,11 @@ impl Direct {
     async fn launch(&self, number: usize) -> Result<()> {
         let name = format!("base-{number}");
         let place = self.place(&name);
-        let who = Requester { org: organisation(number), account: Some("1".to_owned()) };
+        let who = Organisation { org: organisation(number), account: Some("1".to_owned()) };
         let who = CallerIdentity::from(&who);
         self.builder.architectures(&who, DISTRIBUTION).await?;
         self.aws.identity(&place).await?;
-        self.aws.rehearse(&place, &order(&name, None, None)).await?;
+        self.aws.dry_run(&place, &order(&name, None, None)).await?;
         let id = self.builder.submit(&who, &build(&name)).await?;
         let compose = self.builder.status(&who, id).await?;
         ensure!(compose.status == BuildStatus::Success, "an image is not ready at once");
@@ -87,7 +87,7 @@ impl Direct {
         self.aws.identity(&place).await?;
         self.aws.image(&place, &image).await?.context("an image cannot be seen")?;
         let order_of = |key| order(&name, Some(image.clone()), key);
-        self.aws.rehearse(&place, &order_of(None)).await?;
+        self.aws.dry_run(&place, &order_of(None)).await?;
         let key =
             self.aws.find_key(&place, &self.key.aws_fingerprints()).await?.context("the key is gone")?;
         let made = self.aws.create(&place, &order_of(Some(key.name)), &name).await?.instances;
@@ -100,9 +100,9 @@ impl Direct {
     }
 }
 
-fn order(name: &str, image: Option<String>, key_name: Option<String>) -> Order {
+fn order(name: &str, image: Option<String>, key_name: Option<String>) -> InstanceRequest {
     let tag = |key: &str| (key.to_owned(), name.to_owned());
-    Order {
+    InstanceRequest {
         image,
         instance_type: Some(INSTANCE_TYPE.to_owned()),
         template: None,
@@ -113,6 +113,6 @@ fn order(name: &str, image: Option<String>, key_name: Option<String>) -> Order {
         subnet: None,
         security_groups: Vec::new(),
         tags: ["rh-rid", "rh-org", "Name"].map(tag).into(),
-        mark: name.to_owned(),
+        launch_tag: name.to_owned(),
     }
 }

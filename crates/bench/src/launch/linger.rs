@@ -13,9 +13,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::AT_ONCE;
 use super::asking::{ask, each};
-use super::far_side::FarSide;
-use super::react::{self, Reaction, Way};
-use crate::desk::{Desk, Ground};
+use super::fake::FakeClouds;
+use super::react::{self, ReactPath, Reaction};
+use crate::bench_server::{BenchDatabase, BenchServer};
 use crate::load::as_float;
 use crate::measure::Effort;
 use crate::player::{Part, Player};
@@ -52,26 +52,30 @@ impl Awaited {
     }
 }
 
-pub(super) async fn measure(ground: &Ground, effort: &Effort) -> Result<(Awaited, Reaction, Reaction)> {
+pub(super) async fn measure(
+    bench_database: &BenchDatabase,
+    effort: &Effort,
+) -> Result<(Awaited, Reaction, Reaction)> {
     note(format!("  {} launches waiting for slow builds", effort.launches_waiting));
     let sandbox = Sandbox::start(([127, 0, 0, 1], 0).into()).await.context("cannot start the sandbox")?;
-    let far_side = FarSide::at(&sandbox.url())?;
-    far_side.at_once().await?;
-    far_side.hold_all().await?;
+    let fake = FakeClouds::at(&sandbox.url())?;
+    fake.at_once().await?;
+    fake.hold_all().await?;
     let ready = effort.images_ready.to_string();
-    let where_it_is = [(SANDBOX, sandbox.url()), (DIR, ground.dir()?.to_owned()), (READY, ready)];
+    let where_it_is = [(SANDBOX, sandbox.url()), (DIR, bench_database.dir()?.to_owned()), (READY, ready)];
     let where_it_is = where_it_is.each_ref().map(|(name, value)| (*name, value.as_str()));
-    let mut player = Player::start(&ground.target, Part::Linger, effort.launches_waiting, &where_it_is)?;
+    let mut player =
+        Player::start(&bench_database.target, Part::Linger, effort.launches_waiting, &where_it_is)?;
     player.says().await?;
     // It has said that it wants to be told, and we tell it by hand.
-    far_side.be_silent().await?;
-    let held = far_side.held().await?;
+    fake.be_silent().await?;
+    let held = fake.held().await?;
     let memory_before_mb = player.memory_mb()?;
     player.says().await?;
     let memory_waiting_mb = player.memory_mb()?;
-    let (looks, began) = (far_side.looks().await?, WallClock.now());
+    let (looks, began) = (fake.looks().await?, WallClock.now());
     WallClock.sleep(effort.window * 2).await;
-    let looks = as_float(far_side.looks().await? - looks);
+    let looks = as_float(fake.looks().await? - looks);
     let seconds = WallClock.now().since(began).as_secs_f64();
     let awaited = Awaited {
         launches: effort.launches_waiting,
@@ -81,8 +85,8 @@ pub(super) async fn measure(ground: &Ground, effort: &Effort) -> Result<(Awaited
         looks_per_second: looks / seconds,
         looks_ratio: looks / allowed(LaunchSettings::default().polls_per_second, seconds),
     };
-    let events = react::measure(&far_side, Way::Event, &held).await?;
-    let callbacks = react::measure(&far_side, Way::Callback, &held).await?;
+    let events = react::measure(&fake, ReactPath::Event, &held).await?;
+    let callbacks = react::measure(&fake, ReactPath::Callback, &held).await?;
     // They would be looked at for ever.
     player.kill().await?;
     sandbox.stop().await;
@@ -99,22 +103,23 @@ pub(crate) async fn play(file: Option<&Path>, url: Option<&str>, waiting: usize)
     let dir = std::env::var(DIR).context("there is no directory with keys")?;
     let ready: usize = std::env::var(READY).context("nobody says how many images will be ready")?.parse()?;
     let [first, max] = POLLS;
-    let desk = Desk::open(&dir, file, url, &[("sandbox.url", sandbox.as_str()), first, max]).await?;
-    desk.start().await?;
-    listen(&desk).await?;
-    let far_side = FarSide::at(&sandbox)?;
+    let bench_server =
+        BenchServer::open(&dir, file, url, &[("sandbox.url", sandbox.as_str()), first, max]).await?;
+    bench_server.start().await?;
+    listen(&bench_server).await?;
+    let fake = FakeClouds::at(&sandbox)?;
     // One more of each, to warm up with.
-    for way in Way::ALL {
-        all_asked(&desk, ready + 1, way.word(), Some(way.profile())).await?;
+    for way in ReactPath::ALL {
+        all_asked(&bench_server, ready + 1, way.word(), Some(way.profile())).await?;
     }
     let first = u64::try_from(2 * (ready + 1))?;
     // After that, nobody looks at them for a while.
-    while far_side.looks().await? < first {
+    while fake.looks().await? < first {
         WallClock.sleep(LOOK_EVERY).await;
     }
     data(&first.to_string())?;
-    all_asked(&desk, waiting, "waiting", None).await?;
-    while far_side.builds_made().await? < first + u64::try_from(waiting)? {
+    all_asked(&bench_server, waiting, "waiting", None).await?;
+    while fake.builds_made().await? < first + u64::try_from(waiting)? {
         WallClock.sleep(LOOK_EVERY).await;
     }
     data(&waiting.to_string())?;
@@ -122,20 +127,20 @@ pub(crate) async fn play(file: Option<&Path>, url: Option<&str>, waiting: usize)
 }
 
 /// Hears of images in both ways, as a server does.
-async fn listen(desk: &Desk) -> Result<()> {
-    let (house, closing) = (&desk.house, CancellationToken::new());
-    house.background(&desk.config, &closing);
-    house.serving(&desk.platform.serving()).await
+async fn listen(bench_server: &BenchServer) -> Result<()> {
+    let (test_engine, closing) = (&bench_server.test_engine, CancellationToken::new());
+    test_engine.background(&bench_server.config, &closing);
+    test_engine.serving(&bench_server.platform.serving()).await
 }
 
 async fn all_asked(
-    desk: &Desk,
+    bench_server: &BenchServer,
     count: usize,
     word: &'static str,
     profile: Option<&'static str>,
 ) -> Result<()> {
     let work = |number| {
-        let platform = Arc::clone(&desk.platform);
+        let platform = Arc::clone(&bench_server.platform);
         async move { ask(&platform, number, &format!("{word}-{number}"), profile).await }
     };
     each(AT_ONCE, count, work).await

@@ -11,7 +11,7 @@ use anyhow::{Context, Result, ensure};
 use engine::{Clock, Timestamp, WallClock};
 use serde::Serialize;
 
-use super::far_side::{FarSide, Held};
+use super::fake::{FakeClouds, HeldBuild};
 use crate::load::{as_float, percentile};
 
 const PER_SECOND: u32 = 10;
@@ -22,7 +22,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 const GRAIN_US: i64 = 1000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum ReactPath {
     Event,
     Callback,
 }
@@ -37,63 +37,63 @@ pub(crate) struct Reaction {
     pub(crate) max_ms: f64,
 }
 
-impl Way {
-    pub(super) const ALL: [Way; 2] = [Way::Event, Way::Callback];
+impl ReactPath {
+    pub(super) const ALL: [ReactPath; 2] = [ReactPath::Event, ReactPath::Callback];
 
     /// What the names of these launches begin with.
     pub(super) fn word(self) -> &'static str {
         match self {
-            Way::Event => "event",
-            Way::Callback => "callback",
+            ReactPath::Event => "event",
+            ReactPath::Callback => "callback",
         }
     }
 
     /// The profile that waits for it.
     pub(super) fn profile(self) -> &'static str {
         match self {
-            Way::Event => "events",
-            Way::Callback => "images",
+            ReactPath::Event => "events",
+            ReactPath::Callback => "images",
         }
     }
 
     /// Lets the image be ready and says so. Answers when that was.
-    async fn tell(self, far_side: FarSide, build: Held) -> Result<(String, Timestamp)> {
-        far_side.release(&build).await?;
+    async fn tell(self, fake: FakeClouds, build: HeldBuild) -> Result<(String, Timestamp)> {
+        fake.release(&build).await?;
         let told_at = WallClock.now();
         match self {
-            Way::Event => far_side.send_event(&build).await?,
-            Way::Callback => far_side.send_callback(&build).await?,
+            ReactPath::Event => fake.send_event(&build).await?,
+            ReactPath::Callback => fake.send_callback(&build).await?,
         }
         Ok((build.name, told_at))
     }
 }
 
-pub(super) async fn measure(far_side: &FarSide, way: Way, held: &[Held]) -> Result<Reaction> {
+pub(super) async fn measure(fake: &FakeClouds, way: ReactPath, held: &[HeldBuild]) -> Result<Reaction> {
     let mut builds = held.iter().filter(|build| build.is_of(way.word())).cloned();
     let first = builds.next().with_context(|| format!("no launch waits for its {}", way.word()))?;
-    let warm_up = way.tell(far_side.clone(), first).await?;
-    reactions(far_side, &BTreeMap::from([warm_up])).await?;
+    let warm_up = way.tell(fake.clone(), first).await?;
+    reactions(fake, &BTreeMap::from([warm_up])).await?;
     let (began, mut tellings) = (WallClock.now(), Vec::new());
     for (number, build) in (0..).zip(builds) {
         let due = began.plus(Duration::from_secs(1) / PER_SECOND * number);
         WallClock.sleep(due.since(WallClock.now())).await;
-        tellings.push(tokio::spawn(way.tell(far_side.clone(), build)));
+        tellings.push(tokio::spawn(way.tell(fake.clone(), build)));
     }
     let mut told = BTreeMap::new();
     for telling in tellings {
         told.extend([telling.await??]);
     }
-    let mut millis = reactions(far_side, &told).await?;
+    let mut millis = reactions(fake, &told).await?;
     let (p50_ms, p99_ms) = (percentile(&mut millis, 50), percentile(&mut millis, 99));
     let max_ms = millis.last().copied().context("nobody was told anything")?;
     Ok(Reaction { launches: millis.len(), per_second: PER_SECOND, p50_ms, p99_ms, max_ms })
 }
 
 /// The milliseconds of each, as soon as all of them are launched.
-async fn reactions(far_side: &FarSide, told: &BTreeMap<String, Timestamp>) -> Result<Vec<f64>> {
+async fn reactions(fake: &FakeClouds, told: &BTreeMap<String, Timestamp>) -> Result<Vec<f64>> {
     let give_up_at = WallClock.now().plus(LIMIT);
     loop {
-        let launched = far_side.launched().await?;
+        let launched = fake.launched().await?;
         let missing = told.keys().filter(|name| !launched.contains_key(*name)).count();
         if missing == 0 {
             return told.iter().map(|(name, told_at)| took(name, *told_at, launched[name])).collect();

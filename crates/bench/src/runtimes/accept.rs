@@ -11,7 +11,7 @@ use serde::Serialize;
 use uuid::Uuid;
 
 use super::CLIENTS;
-use crate::desk::Desk;
+use crate::bench_server::BenchServer;
 use crate::load::{as_float, percentile};
 use provision_engine::platform::Platform;
 
@@ -21,7 +21,7 @@ const SHORTEST: Duration = Duration::from_secs(2);
 const TENANTS: usize = 100;
 
 #[derive(Debug, Serialize)]
-pub(crate) struct Pace {
+pub(crate) struct AcceptRate {
     pub(crate) requests_per_second: u32,
     pub(crate) requests: usize,
     /// From the moment when the request was due, also when it was sent later.
@@ -30,20 +30,20 @@ pub(crate) struct Pace {
 }
 
 /// Accepts so many requests while nobody works on them. Answers the instances, and how many it were per second.
-pub(super) async fn at_once(desk: &Desk, count: usize) -> Result<(Vec<String>, f64)> {
+pub(super) async fn at_once(bench_server: &BenchServer, count: usize) -> Result<(Vec<String>, f64)> {
     // Connections are opened and caches are filled before the clock runs.
-    let mut instances = burst(desk, CLIENTS).await?;
+    let mut instances = burst(bench_server, CLIENTS).await?;
     let began = WallClock.now();
-    instances.extend(burst(desk, count).await?);
+    instances.extend(burst(bench_server, count).await?);
     let elapsed = WallClock.now().since(began);
     Ok((instances, as_float(u64::try_from(count)?) / elapsed.as_secs_f64()))
 }
 
-pub(super) async fn burst(desk: &Desk, count: usize) -> Result<Vec<String>> {
+pub(super) async fn burst(bench_server: &BenchServer, count: usize) -> Result<Vec<String>> {
     let next = Arc::new(AtomicUsize::new(0));
     let clients: Vec<_> = (0..CLIENTS)
         .map(|_| {
-            let (platform, next) = (Arc::clone(&desk.platform), Arc::clone(&next));
+            let (platform, next) = (Arc::clone(&bench_server.platform), Arc::clone(&next));
             tokio::spawn(async move {
                 let mut instances = Vec::new();
                 loop {
@@ -64,14 +64,14 @@ pub(super) async fn burst(desk: &Desk, count: usize) -> Result<Vec<String>> {
 }
 
 /// Sends at the pace whatever the answers do, as platforms that know nothing of each other.
-pub(super) async fn at_a_pace(desk: &Desk, window: Duration) -> Result<Pace> {
+pub(super) async fn at_a_rate(bench_server: &BenchServer, window: Duration) -> Result<AcceptRate> {
     let count = (window.max(SHORTEST).as_millis() * u128::from(PER_SECOND) / 1000).try_into()?;
     let began = WallClock.now();
     let mut requests = Vec::with_capacity(count);
     for number in 0..count {
         let due = began.plus(Duration::from_secs(1) / PER_SECOND * u32::try_from(number)?);
         WallClock.sleep(due.since(WallClock.now())).await;
-        let platform = Arc::clone(&desk.platform);
+        let platform = Arc::clone(&bench_server.platform);
         requests.push(tokio::spawn(async move {
             one(&platform, number).await?;
             anyhow::Ok(WallClock.now().since(due).as_secs_f64() * 1000.0)
@@ -82,7 +82,7 @@ pub(super) async fn at_a_pace(desk: &Desk, window: Duration) -> Result<Pace> {
         millis.push(request.await??);
     }
     let (p50_ms, p99_ms) = (percentile(&mut millis, 50), percentile(&mut millis, 99));
-    Ok(Pace { requests_per_second: PER_SECOND, requests: count, p50_ms, p99_ms })
+    Ok(AcceptRate { requests_per_second: PER_SECOND, requests: count, p50_ms, p99_ms })
 }
 
 async fn one(platform: &Platform, number: usize) -> Result<String> {

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::accept::burst;
-use crate::desk::{Desk, Ground};
+use crate::bench_server::{BenchDatabase, BenchServer};
 use crate::player::{Part, Player};
 use provision_engine::output::{data, note};
 use provision_engine::platform;
@@ -37,14 +37,18 @@ pub(crate) struct Awaited {
     pub(crate) memory_later_mb: f64,
 }
 
-pub(super) async fn measure(ground: &Ground, runtimes: usize, window: Duration) -> Result<Awaited> {
+pub(super) async fn measure(
+    bench_database: &BenchDatabase,
+    runtimes: usize,
+    window: Duration,
+) -> Result<Awaited> {
     note(format!("  {runtimes} runtimes waiting for a slow Provisioner"));
     let sandbox = Sandbox::start(([127, 0, 0, 1], 0).into()).await.context("cannot start the sandbox")?;
     let url = sandbox.url();
     let script = platform::client()?.put(format!("{url}/provisioner/script"));
     script.json(&json!({"provision_ms": PROVISION_MS})).send().await?.error_for_status()?;
-    let where_it_is = [(SANDBOX, url.as_str()), (DIR, ground.dir()?)];
-    let mut player = Player::start(&ground.target, Part::Await, runtimes, &where_it_is)?;
+    let where_it_is = [(SANDBOX, url.as_str()), (DIR, bench_database.dir()?)];
+    let mut player = Player::start(&bench_database.target, Part::Await, runtimes, &where_it_is)?;
     player.says().await?;
     let memory_before_mb = player.memory_mb()?;
     player.says().await?;
@@ -62,12 +66,12 @@ pub(crate) async fn play(file: Option<&Path>, url: Option<&str>, runtimes: usize
     let sandbox = std::env::var(SANDBOX).context("there is no sandbox to talk to")?;
     let dir = std::env::var(DIR).context("there is no directory with keys")?;
     let more = [("sandbox.url", sandbox.as_str()), ("runtime.poll", "1h")];
-    let desk = Desk::open(&dir, file, url, &more).await?;
-    desk.start().await?;
+    let bench_server = BenchServer::open(&dir, file, url, &more).await?;
+    bench_server.start().await?;
     let http = platform::client()?;
     let first = runtimes.min(FIRST_MAX);
     for (more, all) in [(first, first), (runtimes, first + runtimes)] {
-        burst(&desk, more).await?;
+        burst(&bench_server, more).await?;
         all_are_made(&http, &sandbox, all).await?;
         data(&all.to_string())?;
     }
@@ -79,10 +83,10 @@ async fn all_are_made(http: &Client, sandbox: &str, count: usize) -> Result<()> 
     #[derive(Deserialize)]
     struct Summary {
         #[serde(rename = "provisioner/runtime")]
-        runtimes: Option<Made>,
+        runtimes: Option<CreatedRuntimes>,
     }
     #[derive(Deserialize)]
-    struct Made {
+    struct CreatedRuntimes {
         made: usize,
     }
     loop {

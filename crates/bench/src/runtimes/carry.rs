@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 use engine::{Clock, WallClock};
 use reqwest::Method;
 
-use crate::desk::Desk;
+use crate::bench_server::BenchServer;
 use crate::load::as_float;
 
 /// No machine is that slow.
@@ -15,22 +15,22 @@ const LIMIT: Duration = Duration::from_mins(30);
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 /// Starts the engine on so many that were accepted, and answers how many were finished per second.
-pub(super) async fn all(desk: &Desk, count: usize) -> Result<f64> {
+pub(super) async fn all(bench_server: &BenchServer, count: usize) -> Result<f64> {
     let count = u64::try_from(count)?;
-    let wanted = succeeded(desk).await? + count;
+    let wanted = succeeded(bench_server).await? + count;
     let began = WallClock.now();
-    desk.start().await?;
-    until(desk, wanted).await?;
+    bench_server.start().await?;
+    until(bench_server, wanted).await?;
     Ok(as_float(count) / WallClock.now().since(began).as_secs_f64())
 }
 
 /// Until so many have succeeded since the tables were made.
-pub(super) async fn until(desk: &Desk, wanted: u64) -> Result<()> {
+pub(super) async fn until(bench_server: &BenchServer, wanted: u64) -> Result<()> {
     let give_up_at = WallClock.now().plus(LIMIT);
     loop {
         // The list is only asked when it may be over, so that it does not slow down what is measured.
-        if desk.house.engine.running() == 0 {
-            let done = succeeded(desk).await?;
+        if bench_server.test_engine.engine.running() == 0 {
+            let done = succeeded(bench_server).await?;
             if done >= wanted {
                 return Ok(());
             }
@@ -40,8 +40,8 @@ pub(super) async fn until(desk: &Desk, wanted: u64) -> Result<()> {
     }
 }
 
-pub(super) async fn succeeded(desk: &Desk) -> Result<u64> {
-    let request = desk.platform.request(Method::GET, "/runtimes?state=succeeded&page_size=1");
+pub(super) async fn succeeded(bench_server: &BenchServer) -> Result<u64> {
+    let request = bench_server.platform.request(Method::GET, "/runtimes?state=succeeded&page_size=1");
     let page: RuntimePage = request.send().await?.error_for_status()?.json().await?;
     page.total_count.context("the list does not say how many there are")
 }

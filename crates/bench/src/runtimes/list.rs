@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ::runtimes::api::types::RuntimePage;
-use ::runtimes::model::{Instance, PROVISION, seal_json};
+use ::runtimes::model::{InstanceRecord, PROVISION, seal_json};
 use anyhow::{Context, Result, anyhow, ensure};
 use engine::store::Expect;
 use engine::{Clock, Engine, Resource, WallClock};
@@ -12,9 +12,9 @@ use reqwest::Method;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::desk::{Desk, Ground};
+use crate::bench_server::{BenchDatabase, BenchServer};
 use crate::load::percentile;
-use crate::target::Target;
+use crate::target::BenchDatabaseKind;
 use provision_engine::output::note;
 
 /// Many writers share a commit.
@@ -26,19 +26,20 @@ const REGIONS: [&str; 5] = ["westeurope", "northeurope", "centralus", "eastus", 
 
 /// One question, asked many times.
 #[derive(Debug, Serialize)]
-pub(crate) struct List {
+pub(crate) struct ListMeasurement {
     pub(crate) question: &'static str,
     pub(crate) p50_ms: f64,
     pub(crate) max_ms: f64,
 }
 
-pub(super) async fn measure(ground: &Ground, records: usize) -> Result<Vec<List>> {
+pub(super) async fn measure(bench_database: &BenchDatabase, records: usize) -> Result<Vec<ListMeasurement>> {
     note(format!("  {records} records of runtimes"));
-    let desk = ground.desk().await?;
-    fill(&desk.house.engine, records).await?;
-    settle(&ground.target).await?;
+    let bench_server = bench_database.bench_server().await?;
+    fill(&bench_server.test_engine.engine, records).await?;
+    settle(&bench_database.target).await?;
     let middle = format!("page={}", (records / PAGE / 2).max(1));
-    let cursor = ask(&desk, &middle).await?.next.context("a list of so many records has a second half")?;
+    let cursor =
+        ask(&bench_server, &middle).await?.next.context("a list of so many records has a second half")?;
     let questions = [
         ("the first page", String::new()),
         ("a page in the middle, by its number", middle),
@@ -53,19 +54,19 @@ pub(super) async fn measure(ground: &Ground, records: usize) -> Result<Vec<List>
         let mut millis = Vec::with_capacity(TIMES);
         for _ in 0..TIMES {
             let began = WallClock.now();
-            let page = ask(&desk, &query).await?;
+            let page = ask(&bench_server, &query).await?;
             millis.push(WallClock.now().since(began).as_secs_f64() * 1000.0);
             ensure!(page.count > 0, "{question}: the page is empty");
         }
         let (p50_ms, max_ms) = (percentile(&mut millis, 50), percentile(&mut millis, 100));
-        lists.push(List { question, p50_ms, max_ms });
+        lists.push(ListMeasurement { question, p50_ms, max_ms });
     }
-    desk.close().await;
+    bench_server.close().await;
     Ok(lists)
 }
 
-async fn ask(desk: &Desk, query: &str) -> Result<RuntimePage> {
-    let request = desk.platform.request(Method::GET, &format!("/runtimes?page_size={PAGE}&{query}"));
+async fn ask(bench_server: &BenchServer, query: &str) -> Result<RuntimePage> {
+    let request = bench_server.platform.request(Method::GET, &format!("/runtimes?page_size={PAGE}&{query}"));
     Ok(request.send().await?.error_for_status()?.json().await?)
 }
 
@@ -81,9 +82,11 @@ async fn fill(engine: &Engine, records: usize) -> Result<()> {
                         return anyhow::Ok(());
                     }
                     let instance = instance(&engine, number);
-                    let portrait = instance.portrait().map_err(|error| anyhow!(error))?;
-                    let name = Instance::resource(&instance.instance_id);
-                    engine.write_resource(&name, &instance.account, Expect::Absent, Some(portrait)).await?;
+                    let record_update = instance.record_update().map_err(|error| anyhow!(error))?;
+                    let name = InstanceRecord::resource(&instance.instance_id);
+                    engine
+                        .write_resource(&name, &instance.account, Expect::Absent, Some(record_update))
+                        .await?;
                 }
             })
         })
@@ -94,13 +97,13 @@ async fn fill(engine: &Engine, records: usize) -> Result<()> {
     Ok(())
 }
 
-fn instance(engine: &Engine, number: usize) -> Instance {
+fn instance(engine: &Engine, number: usize) -> InstanceRecord {
     let id = format!("record-{number}");
     let account = format!("account-{}", number % ACCOUNTS);
-    let sealer = engine.sealer(&account, &Instance::resource(&id));
+    let sealer = engine.sealer(&account, &InstanceRecord::resource(&id));
     let parameters = Map::from_iter([("name".to_owned(), Value::from("bench"))]);
     let (parameters, context) = (seal_json(&parameters, &sealer), seal_json(&Map::new(), &sealer));
-    Instance {
+    InstanceRecord {
         plan: ["azure", "aws"][number % 2].to_owned(),
         provider: "azure".to_owned(),
         region: REGIONS[number % REGIONS.len()].to_owned(),
@@ -108,13 +111,13 @@ fn instance(engine: &Engine, number: usize) -> Instance {
         account,
         runtime_id: Some(format!("runtime-{number}")),
         ready: true,
-        ..Instance::new(&id, "service", "plan", parameters, context)
+        ..InstanceRecord::new(&id, "service", "plan", parameters, context)
     }
 }
 
 /// Lets the records look as if operations had made them, and does what a server that has grown slowly would have
 /// done long ago.
-async fn settle(target: &Target) -> Result<()> {
+async fn settle(target: &BenchDatabaseKind) -> Result<()> {
     let sql =
         format!("update resources set workflow = '{PROVISION}', phase = 'succeeded' where workflow is null");
     if let Some(file) = target.sqlite_file() {

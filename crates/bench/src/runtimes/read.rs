@@ -7,16 +7,20 @@ use anyhow::Result;
 use engine::{Clock, WallClock};
 
 use super::CLIENTS;
-use crate::desk::Desk;
+use crate::bench_server::BenchServer;
 use crate::load::as_float;
 
-pub(super) async fn last_operations(desk: &Desk, instances: &[String], window: Duration) -> Result<f64> {
+pub(super) async fn last_operations(
+    bench_server: &BenchServer,
+    instances: &[String],
+    window: Duration,
+) -> Result<f64> {
     let instances: Arc<[String]> = instances.into();
     let began = WallClock.now();
     let end = began.plus(window);
     let clients: Vec<_> = (0..CLIENTS)
         .map(|client| {
-            let (platform, instances) = (Arc::clone(&desk.platform), Arc::clone(&instances));
+            let (platform, instances) = (Arc::clone(&bench_server.platform), Arc::clone(&instances));
             tokio::spawn(async move {
                 let mut count = 0_u64;
                 for instance in instances.iter().cycle().skip(client * instances.len() / CLIENTS) {

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ::opennebula::{
-    AttributeName, Credentials, OpenNebula, Options, RUNTIME_DOCUMENT, ServiceTemplate, Template, Text,
+    AttributeName, NebulaCredentials, NebulaTemplate, OpenNebula, Options, RUNTIME_DOCUMENT, ServiceTemplate,
+    Text,
 };
 use anyhow::{Context, Result, ensure};
 use sandbox::Sandbox;
@@ -14,7 +15,7 @@ use serde_json::{Map, Value, json};
 use super::CREATORS;
 use super::offer::Asking;
 use super::timing::burst;
-use provision_engine::device::{PASSWORD, USER};
+use provision_engine::demo_client::{PASSWORD, USER};
 use provision_engine::platform;
 
 /// The names of roles and flavours.
@@ -34,26 +35,26 @@ pub(super) fn flavours(of: Flavour) -> Value {
 pub(super) async fn at_once() -> Result<Sandbox> {
     let sandbox = Sandbox::start(([127, 0, 0, 1], 0).into()).await.context("cannot start the sandbox")?;
     let (http, url) = (platform::client()?, format!("{}/opennebula/pace", sandbox.url()));
-    let pace: Map<String, Value> = http.get(&url).send().await?.error_for_status()?.json().await?;
-    let zero: Map<String, Value> = pace.into_iter().map(|(name, _)| (name, 0.into())).collect();
+    let rate: Map<String, Value> = http.get(&url).send().await?.error_for_status()?.json().await?;
+    let zero: Map<String, Value> = rate.into_iter().map(|(name, _)| (name, 0.into())).collect();
     http.put(&url).json(&zero).send().await?.error_for_status()?;
     Ok(sandbox)
 }
 
 pub(super) struct Direct {
     sandbox: Sandbox,
-    caller: Arc<Caller>,
+    caller: Arc<DirectClient>,
 }
 
 /// The driver, and in whose name it calls.
-struct Caller {
+struct DirectClient {
     nebula: OpenNebula,
-    credentials: Credentials,
+    credentials: NebulaCredentials,
 }
 
 /// What was made, by the numbers of OpenNebula.
 #[derive(Debug, Clone)]
-pub(super) struct Made {
+pub(super) struct CreatedRuntime {
     document: i32,
     service: i32,
     machines: Vec<i32>,
@@ -63,12 +64,12 @@ impl Direct {
     pub(super) async fn start() -> Result<Direct> {
         let sandbox = at_once().await?;
         let nebula = OpenNebula::new(&Options::new(sandbox.oned_url(), sandbox.oneflow_url()))?;
-        let credentials = Credentials::new(USER, SecretString::from(PASSWORD))?;
-        Ok(Direct { sandbox, caller: Arc::new(Caller { nebula, credentials }) })
+        let credentials = NebulaCredentials::new(USER, SecretString::from(PASSWORD))?;
+        Ok(Direct { sandbox, caller: Arc::new(DirectClient { nebula, credentials }) })
     }
 
     /// Makes runtimes to look at.
-    pub(super) async fn watched(&self, count: usize) -> Result<Arc<[Made]>> {
+    pub(super) async fn watched(&self, count: usize) -> Result<Arc<[CreatedRuntime]>> {
         let made = Arc::new(Mutex::new(Vec::new()));
         let (caller, list) = (Arc::clone(&self.caller), Arc::clone(&made));
         let make = move |_| -> Asking {
@@ -92,7 +93,10 @@ impl Direct {
         }
     }
 
-    pub(super) fn reader(&self, made: &Arc<[Made]>) -> impl Fn(usize) -> Asking + Send + Sync + 'static {
+    pub(super) fn reader(
+        &self,
+        made: &Arc<[CreatedRuntime]>,
+    ) -> impl Fn(usize) -> Asking + Send + Sync + 'static {
         let (caller, made) = (Arc::clone(&self.caller), Arc::clone(made));
         move |number| {
             let (caller, made) = (Arc::clone(&caller), Arc::clone(&made));
@@ -105,8 +109,8 @@ impl Direct {
     }
 }
 
-impl Caller {
-    async fn create(&self, of: Flavour) -> Result<Made> {
+impl DirectClient {
+    async fn create(&self, of: Flavour) -> Result<CreatedRuntime> {
         let (nebula, own) = (&self.nebula, &self.credentials);
         let name: Vec<&str> = of.iter().map(|(_, flavour)| *flavour).collect();
         let name = name.join("-");
@@ -123,15 +127,15 @@ impl Caller {
         let machines: Vec<i32> = roles.into_iter().flat_map(|role| role.nodes).collect();
         nebula.machines(own, &machines).await?;
         nebula.amend_document(own, document, &body(of)).await?;
-        Ok(Made { document, service, machines })
+        Ok(CreatedRuntime { document, service, machines })
     }
 
-    async fn contents(&self, template: &ServiceTemplate) -> Result<BTreeMap<String, Template>> {
+    async fn contents(&self, template: &ServiceTemplate) -> Result<BTreeMap<String, NebulaTemplate>> {
         let mut contents = BTreeMap::new();
         for role in &template.roles {
             let id = role.vm_template.context("a role has no VM template")?;
             let base = self.nebula.vm_template(&self.credentials, id).await?.template;
-            let mut made = Template::new();
+            let mut made = NebulaTemplate::new();
             for disk in base.vectors("DISK") {
                 made.push(disk.clone());
             }
@@ -143,7 +147,7 @@ impl Caller {
         Ok(contents)
     }
 
-    async fn read(&self, made: &Made) -> Result<()> {
+    async fn read(&self, made: &CreatedRuntime) -> Result<()> {
         let (nebula, own) = (&self.nebula, &self.credentials);
         nebula.document(own, made.document).await?;
         let (service, machines) =
@@ -154,8 +158,8 @@ impl Caller {
     }
 }
 
-fn body(of: Flavour) -> Template {
-    let mut template = Template::new();
+fn body(of: Flavour) -> NebulaTemplate {
+    let mut template = NebulaTemplate::new();
     template.set(AttributeName::of("NAME"), Text::ours("base"));
     template.set(AttributeName::of("BODY"), Text::ours(flavours(of).to_string()));
     template

@@ -1,4 +1,4 @@
-//! The engine and its doors in a process of their own, so that its memory is its own, with devices in front of it.
+//! The engine and its APIs in a process of their own, so that its memory is its own, with devices in front of it.
 
 use std::path::Path;
 use std::pin::Pin;
@@ -13,9 +13,9 @@ use serde_json::{Value, json};
 use super::direct::{at_once, flavours};
 use super::timing::burst;
 use super::{CREATORS, direct};
-use crate::desk::{Desk, Ground};
+use crate::bench_server::{BenchDatabase, BenchServer};
 use crate::player::{Part, Player};
-use provision_engine::device::Device;
+use provision_engine::demo_client::DemoClient;
 use provision_engine::output::data;
 use provision_engine::platform;
 
@@ -25,31 +25,31 @@ const DIR: &str = "PROVISION_ENGINE_BENCH_DIR";
 
 pub(super) type Asking = Pin<Box<dyn Future<Output = Result<()>> + Send>>;
 
-pub(super) struct Offer {
+pub(super) struct OfferResult {
     player: Player,
     sandbox: Sandbox,
-    device: Device,
+    demo_client: DemoClient,
 }
 
-impl Offer {
-    pub(super) async fn start(ground: &Ground) -> Result<Offer> {
+impl OfferResult {
+    pub(super) async fn start(bench_database: &BenchDatabase) -> Result<OfferResult> {
         let sandbox = at_once().await?;
         let url = sandbox.url();
-        let where_it_is = [(SANDBOX, url.as_str()), (DIR, ground.dir()?)];
-        let mut player = Player::start(&ground.target, Part::Offer, 0, &where_it_is)?;
-        let device = Device::new(&player.says().await?)?;
-        Ok(Offer { player, sandbox, device })
+        let where_it_is = [(SANDBOX, url.as_str()), (DIR, bench_database.dir()?)];
+        let mut player = Player::start(&bench_database.target, Part::Offer, 0, &where_it_is)?;
+        let demo_client = DemoClient::new(&player.says().await?)?;
+        Ok(OfferResult { player, sandbox, demo_client })
     }
 
     /// Makes runtimes to look at.
     pub(super) async fn watched(&self, count: usize) -> Result<Arc<[i32]>> {
         let made = Arc::new(std::sync::Mutex::new(Vec::new()));
-        let (device, list) = (self.device.clone(), Arc::clone(&made));
+        let (demo_client, list) = (self.demo_client.clone(), Arc::clone(&made));
         let body = order(direct::WATCHED);
         let make = move |_| -> Asking {
-            let (request, list) = (device.create(&body), Arc::clone(&list));
+            let (request, list) = (demo_client.create(&body), Arc::clone(&list));
             Box::pin(async move {
-                let runtime = Device::runtime(request, StatusCode::CREATED).await?;
+                let runtime = DemoClient::runtime(request, StatusCode::CREATED).await?;
                 list.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(runtime.id);
                 Ok(())
             })
@@ -60,17 +60,17 @@ impl Offer {
     }
 
     pub(super) fn creator(&self) -> impl Fn(usize) -> Asking + Send + Sync + 'static {
-        let (device, body) = (self.device.clone(), order(direct::CREATED));
+        let (demo_client, body) = (self.demo_client.clone(), order(direct::CREATED));
         move |_| {
-            let request = device.create(&body);
-            Box::pin(async move { Device::runtime(request, StatusCode::CREATED).await.map(drop) })
+            let request = demo_client.create(&body);
+            Box::pin(async move { DemoClient::runtime(request, StatusCode::CREATED).await.map(drop) })
         }
     }
 
     pub(super) fn reader(&self, runtimes: &Arc<[i32]>) -> impl Fn(usize) -> Asking + Send + Sync + 'static {
-        let (device, runtimes) = (self.device.clone(), Arc::clone(runtimes));
+        let (demo_client, runtimes) = (self.demo_client.clone(), Arc::clone(runtimes));
         move |number| {
-            let request = device.show(runtimes[number % runtimes.len()]);
+            let request = demo_client.show(runtimes[number % runtimes.len()]);
             Box::pin(async move {
                 // Nobody reads it here, but a connection is used again only when its answer was taken.
                 request.send().await?.error_for_status()?.bytes().await?;
@@ -81,12 +81,13 @@ impl Offer {
 
     pub(super) async fn connections(&self) -> Result<usize> {
         #[derive(Deserialize)]
-        struct Counts {
+        struct OfferCounts {
             peak: usize,
         }
         let url = format!("{}/opennebula/connections", self.sandbox.url());
         let answer = platform::client()?.get(url).send().await?.error_for_status()?;
-        let counts: Counts = answer.json().await.context("the sandbox does not count its connections")?;
+        let counts: OfferCounts =
+            answer.json().await.context("the sandbox does not count its connections")?;
         Ok(counts.peak)
     }
 
@@ -109,8 +110,8 @@ fn order(of: direct::Flavour) -> Value {
 pub(crate) async fn play(file: Option<&Path>, url: Option<&str>) -> Result<()> {
     let sandbox = std::env::var(SANDBOX).context("there is no sandbox to talk to")?;
     let dir = std::env::var(DIR).context("there is no directory with keys")?;
-    let desk = Desk::open(&dir, file, url, &[("sandbox.url", sandbox.as_str())]).await?;
-    desk.start().await?;
-    data(desk.platform.url())?;
+    let bench_server = BenchServer::open(&dir, file, url, &[("sandbox.url", sandbox.as_str())]).await?;
+    bench_server.start().await?;
+    data(bench_server.platform.url())?;
     std::future::pending().await
 }

@@ -30,12 +30,12 @@ impl Timed {
 }
 
 /// One request. It gets its number.
-pub(super) trait Ask<F: Future<Output = Result<()>> + Send + 'static>:
+pub(super) trait TimedRequest<F: Future<Output = Result<()>> + Send + 'static>:
     Fn(usize) -> F + Send + Sync + 'static
 {
 }
 
-impl<F, A> Ask<F> for A
+impl<F, A> TimedRequest<F> for A
 where
     F: Future<Output = Result<()>> + Send + 'static,
     A: Fn(usize) -> F + Send + Sync + 'static,
@@ -48,7 +48,7 @@ async fn since<F: Future<Output = Result<()>>>(began: Timestamp, request: F) -> 
 }
 
 /// So many requests by so many clients, each of which waits for its answer.
-pub(super) async fn burst<F>(clients: usize, count: usize, ask: impl Ask<F>) -> Result<Timed>
+pub(super) async fn burst<F>(clients: usize, count: usize, ask: impl TimedRequest<F>) -> Result<Timed>
 where
     F: Future<Output = Result<()>> + Send + 'static,
 {
@@ -78,7 +78,11 @@ where
 
 /// Sends at the pace whatever the answers do, as devices that know nothing of each other. The time counts from the
 /// moment at which a request was due.
-pub(super) async fn at_a_pace<F>(per_second: u32, window: Duration, ask: impl Ask<F>) -> Result<Timed>
+pub(super) async fn at_a_rate<F>(
+    per_second: u32,
+    window: Duration,
+    ask: impl TimedRequest<F>,
+) -> Result<Timed>
 where
     F: Future<Output = Result<()>> + Send + 'static,
 {
@@ -102,7 +106,7 @@ where
 }
 
 /// How many requests per second so many clients get answered for a while.
-pub(super) async fn saturate<F>(clients: usize, window: Duration, ask: impl Ask<F>) -> Result<f64>
+pub(super) async fn saturate<F>(clients: usize, window: Duration, ask: impl TimedRequest<F>) -> Result<f64>
 where
     F: Future<Output = Result<()>> + Send + 'static,
 {

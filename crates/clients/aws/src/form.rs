@@ -4,25 +4,25 @@ use http_client::percent_encoded;
 
 /// One call: what is to be done, and to what. It may hold user data and secrets, so it is never shown.
 #[derive(Clone)]
-pub(super) struct Form {
+pub(super) struct QueryForm {
     pub(super) action: &'static str,
     pairs: Vec<(String, String)>,
 }
 
-impl Form {
-    pub(super) fn new(action: &'static str) -> Form {
-        Form { action, pairs: Vec::new() }
+impl QueryForm {
+    pub(super) fn new(action: &'static str) -> QueryForm {
+        QueryForm { action, pairs: Vec::new() }
     }
 
     #[must_use]
-    pub(super) fn with(mut self, name: impl Into<String>, value: impl Into<String>) -> Form {
+    pub(super) fn with(mut self, name: impl Into<String>, value: impl Into<String>) -> QueryForm {
         self.pairs.push((name.into(), value.into()));
         self
     }
 
     /// Left out when there is nothing to say.
     #[must_use]
-    pub(super) fn maybe(self, name: &str, value: Option<&str>) -> Form {
+    pub(super) fn maybe(self, name: &str, value: Option<&str>) -> QueryForm {
         match value {
             Some(value) => self.with(name, value),
             None => self,
@@ -31,21 +31,21 @@ impl Form {
 
     /// A list: `Name.1`, `Name.2` and so on.
     #[must_use]
-    pub(super) fn each<'a>(self, name: &str, values: impl IntoIterator<Item = &'a str>) -> Form {
+    pub(super) fn each<'a>(self, name: &str, values: impl IntoIterator<Item = &'a str>) -> QueryForm {
         let numbered = (1..).zip(values);
         numbered.fold(self, |form, (number, value): (usize, _)| form.with(format!("{name}.{number}"), value))
     }
 
     /// The only filter of a call. Its values are taken literally.
     #[must_use]
-    pub(super) fn filter<'a>(self, name: &str, values: impl IntoIterator<Item = &'a str>) -> Form {
+    pub(super) fn filter<'a>(self, name: &str, values: impl IntoIterator<Item = &'a str>) -> QueryForm {
         let values: Vec<String> = values.into_iter().map(literally).collect();
         self.with("Filter.1.Name", name).each("Filter.1.Value", values.iter().map(String::as_str))
     }
 
     /// What a new thing of this kind is tagged with. Specifications are numbered from 1.
     #[must_use]
-    pub(super) fn tagged(self, specification: usize, kind: &str, tags: &[(&str, &str)]) -> Form {
+    pub(super) fn tagged(self, specification: usize, kind: &str, tags: &[(&str, &str)]) -> QueryForm {
         let head = format!("TagSpecification.{specification}");
         let form = self.with(format!("{head}.ResourceType"), kind);
         (1..).zip(tags).fold(form, |form, (number, (key, value)): (usize, _)| {
@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn a_form_is_written_as_the_query_api_wants_it() {
-        let form = Form::new("RunInstances")
+        let form = QueryForm::new("RunInstances")
             .with("UserData", "a b+c=/&ä")
             .maybe("SubnetId", None)
             .each("SecurityGroupId", ["sg-1", "sg-2"])
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn a_filter_finds_what_it_names_and_nothing_like_it() {
-        let form = Form::new("DescribeInstances").filter("tag:mark", ["a*b", "c?\\"]);
+        let form = QueryForm::new("DescribeInstances").filter("tag:mark", ["a*b", "c?\\"]);
         let body = "Action=DescribeInstances&Version=1&Filter.1.Name=tag%3Amark&Filter.1.Value.1=a%5C%2Ab\
                     &Filter.1.Value.2=c%5C%3F%5C%5C";
         assert_eq!(form.body("1"), body);

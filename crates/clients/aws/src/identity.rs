@@ -1,14 +1,14 @@
 //! Who we are in an account.
 
-use cloud::{CloudError, Identity, Place};
+use cloud::{CloudAccount, CloudError, CloudIdentity};
 
 use super::Aws;
-use super::form::Form;
+use super::form::QueryForm;
 use super::xml::Parts as _;
 
-pub(super) async fn identity(aws: &Aws, place: &Place<'_>) -> Result<Identity, CloudError> {
-    let answer = aws.sts(place, &Form::new("GetCallerIdentity")).await?;
-    Ok(Identity {
+pub(super) async fn identity(aws: &Aws, place: &CloudAccount<'_>) -> Result<CloudIdentity, CloudError> {
+    let answer = aws.sts(place, &QueryForm::new("GetCallerIdentity")).await?;
+    Ok(CloudIdentity {
         account_id: answer.word("GetCallerIdentityResult/Account")?,
         name: answer.word("GetCallerIdentityResult/Arn")?,
     })

@@ -1,16 +1,19 @@
 //! What kinds of machines a region has.
 
-use cloud::{Architecture, CloudError, InstanceType, Place};
+use cloud::{Architecture, CloudAccount, CloudError, InstanceType};
 
 use super::Aws;
-use super::form::Form;
-use super::xml::{Element, Parts as _, Unreadable};
+use super::form::QueryForm;
+use super::xml::{Element, Parts as _, ResponseXmlError};
 
 /// The most that AWS allows.
 const PAGE_SIZE: u32 = 100;
 
-pub(super) async fn instance_types(aws: &Aws, place: &Place<'_>) -> Result<Vec<InstanceType>, CloudError> {
-    let form = Form::new("DescribeInstanceTypes").with("MaxResults", PAGE_SIZE.to_string());
+pub(super) async fn instance_types(
+    aws: &Aws,
+    place: &CloudAccount<'_>,
+) -> Result<Vec<InstanceType>, CloudError> {
+    let form = QueryForm::new("DescribeInstanceTypes").with("MaxResults", PAGE_SIZE.to_string());
     let mut types = Vec::new();
     let read_page = |page: &Element| {
         for item in page.items("instanceTypeSet") {
@@ -24,7 +27,7 @@ pub(super) async fn instance_types(aws: &Aws, place: &Place<'_>) -> Result<Vec<I
 }
 
 /// `None` for a machine on which no image of ours can start, such as a Mac.
-fn read(item: &Element) -> Result<Option<InstanceType>, Unreadable> {
+fn read(item: &Element) -> Result<Option<InstanceType>, ResponseXmlError> {
     let mut known =
         item.items("processorInfo/supportedArchitectures").filter_map(|item| architecture(item.text("")?));
     let Some(architecture) = known.next() else { return Ok(None) };

@@ -1,10 +1,10 @@
 //! Instances that exist, and their end.
 
-use cloud::{CloudError, Instance, InstanceState, MARK_TAG, Place};
+use cloud::{CloudAccount, CloudError, CloudInstance, InstanceState, MARK_TAG};
 use http_client::shorten;
 
-use super::form::Form;
-use super::xml::{Element, Parts as _, Unreadable};
+use super::form::QueryForm;
+use super::xml::{Element, Parts as _, ResponseXmlError};
 use super::{Aws, Category};
 
 /// Far below what AWS allows, and few enough for one answer.
@@ -12,16 +12,20 @@ const PAGE_SIZE: u32 = 500;
 /// AWS takes 200 values in a filter.
 const IDS_MAX: usize = 100;
 
-pub(super) async fn find(aws: &Aws, place: &Place<'_>, mark: &str) -> Result<Vec<Instance>, CloudError> {
-    list(aws, place, form().filter(&format!("tag:{MARK_TAG}"), [mark])).await
+pub(super) async fn find(
+    aws: &Aws,
+    place: &CloudAccount<'_>,
+    launch_tag: &str,
+) -> Result<Vec<CloudInstance>, CloudError> {
+    list(aws, place, form().filter(&format!("tag:{MARK_TAG}"), [launch_tag])).await
 }
 
 /// By a filter, because one unknown id among those that are named would spoil the whole call.
 pub(super) async fn describe(
     aws: &Aws,
-    place: &Place<'_>,
+    place: &CloudAccount<'_>,
     ids: &[String],
-) -> Result<Vec<Instance>, CloudError> {
+) -> Result<Vec<CloudInstance>, CloudError> {
     let mut all = Vec::new();
     for some in ids.chunks(IDS_MAX) {
         let found = list(aws, place, form().filter("instance-id", some.iter().map(String::as_str))).await?;
@@ -30,7 +34,7 @@ pub(super) async fn describe(
     Ok(all)
 }
 
-pub(super) async fn delete(aws: &Aws, place: &Place<'_>, ids: &[String]) -> Result<(), CloudError> {
+pub(super) async fn delete(aws: &Aws, place: &CloudAccount<'_>, ids: &[String]) -> Result<(), CloudError> {
     for some in ids.chunks(IDS_MAX) {
         match terminate(aws, place, some).await {
             Err(error) if spoiled(&error) => delete_known(aws, place, some).await?,
@@ -45,7 +49,7 @@ fn spoiled(error: &CloudError) -> bool {
     error.code.starts_with("InvalidInstanceID.")
 }
 
-async fn delete_known(aws: &Aws, place: &Place<'_>, ids: &[String]) -> Result<(), CloudError> {
+async fn delete_known(aws: &Aws, place: &CloudAccount<'_>, ids: &[String]) -> Result<(), CloudError> {
     let known = describe(aws, place, ids).await?;
     let known: Vec<String> = known.into_iter().map(|instance| instance.id).collect();
     if known.is_empty() {
@@ -60,16 +64,20 @@ async fn delete_known(aws: &Aws, place: &Place<'_>, ids: &[String]) -> Result<()
     })
 }
 
-async fn terminate(aws: &Aws, place: &Place<'_>, ids: &[String]) -> Result<(), CloudError> {
-    let form = Form::new("TerminateInstances").each("InstanceId", ids.iter().map(String::as_str));
+async fn terminate(aws: &Aws, place: &CloudAccount<'_>, ids: &[String]) -> Result<(), CloudError> {
+    let form = QueryForm::new("TerminateInstances").each("InstanceId", ids.iter().map(String::as_str));
     aws.ec2(place, &form).await.map(drop)
 }
 
-fn form() -> Form {
-    Form::new("DescribeInstances").with("MaxResults", PAGE_SIZE.to_string())
+fn form() -> QueryForm {
+    QueryForm::new("DescribeInstances").with("MaxResults", PAGE_SIZE.to_string())
 }
 
-async fn list(aws: &Aws, place: &Place<'_>, form: Form) -> Result<Vec<Instance>, CloudError> {
+async fn list(
+    aws: &Aws,
+    place: &CloudAccount<'_>,
+    form: QueryForm,
+) -> Result<Vec<CloudInstance>, CloudError> {
     let mut all = Vec::new();
     let read_page = |page: &Element| {
         for reservation in page.items("reservationSet") {
@@ -82,16 +90,16 @@ async fn list(aws: &Aws, place: &Place<'_>, form: Form) -> Result<Vec<Instance>,
 }
 
 /// The instances of a reservation.
-pub(super) fn read_instances(reservation: &Element) -> Result<Vec<Instance>, Unreadable> {
+pub(super) fn read_instances(reservation: &Element) -> Result<Vec<CloudInstance>, ResponseXmlError> {
     reservation.items("instancesSet").map(read).collect()
 }
 
-fn read(item: &Element) -> Result<Instance, Unreadable> {
+fn read(item: &Element) -> Result<CloudInstance, ResponseXmlError> {
     let state = item.needed("instanceState/name")?;
     let reason = item.text("stateReason/message").or_else(|| item.text("reason"));
-    Ok(Instance {
+    Ok(CloudInstance {
         id: item.word("instanceId")?,
-        state: state_of(state).ok_or(Unreadable::Part("instanceState/name"))?,
+        state: state_of(state).ok_or(ResponseXmlError::Part("instanceState/name"))?,
         public_dns: item.maybe_word("dnsName")?,
         public_ipv4: item.maybe_word("ipAddress")?,
         private_ipv4: item.maybe_word("privateIpAddress")?,
@@ -101,7 +109,7 @@ fn read(item: &Element) -> Result<Instance, Unreadable> {
 }
 
 /// Old instances have it at hand, others only at their first network interface that has one.
-fn ipv6(item: &Element) -> Result<Option<String>, Unreadable> {
+fn ipv6(item: &Element) -> Result<Option<String>, ResponseXmlError> {
     if let Some(address) = item.maybe_word("ipv6Address")? {
         return Ok(Some(address));
     }

@@ -9,11 +9,11 @@ mod error;
 mod form;
 mod identity;
 mod images;
+mod instance_request;
 mod instance_types;
 mod instances;
 mod keys;
 mod options;
-mod order;
 mod provider;
 mod query;
 mod regions;
@@ -25,26 +25,26 @@ mod xml;
 use std::fmt;
 use std::sync::Arc;
 
-use cloud::{Category, CloudError, Place};
+use cloud::{Category, CloudAccount, CloudError};
 use engine::{Clock, WallClock};
-use http_client::{DriverError, System};
+use http_client::{DriverError, ExternalSystem};
 
-pub use self::options::{Keys, Options};
+pub use self::options::{AccessKeys, Options};
 
 use self::endpoint::Region;
-use self::form::Form;
-use self::query::{Query, Service, Target};
+use self::form::QueryForm;
+use self::query::{AwsQuery, AwsService, CallTarget};
 use self::sessions::Sessions;
-use self::xml::{Element, Parts as _, Unreadable};
+use self::xml::{Element, Parts as _, ResponseXmlError};
 
-const SYSTEM: System = System("aws");
+const SYSTEM: ExternalSystem = ExternalSystem("aws");
 /// A list that has not ended after so many pages goes round in circles.
 const PAGES_MAX: usize = 100;
 
 /// AWS, for all accounts. Clones share their connections and the roles they took.
 #[derive(Clone)]
 pub struct Aws {
-    query: Arc<Query>,
+    query: Arc<AwsQuery>,
     sessions: Arc<Sessions>,
 }
 
@@ -55,28 +55,28 @@ impl Aws {
 
     /// Signatures and sessions are good for a while; this clock says for how long.
     pub fn with_clock(options: &Options, clock: Arc<dyn Clock>) -> Result<Aws, DriverError> {
-        let query = Arc::new(Query::new(options, clock)?);
+        let query = Arc::new(AwsQuery::new(options, clock)?);
         Ok(Aws { query, sessions: Arc::new(Sessions::new(options)) })
     }
 
-    async fn ec2(&self, place: &Place<'_>, form: &Form) -> Result<Element, CloudError> {
+    async fn ec2(&self, place: &CloudAccount<'_>, form: &QueryForm) -> Result<Element, CloudError> {
         let region = Region::parse(place.region)?;
-        self.call(Service::Ec2, &region, place, form).await
+        self.call(AwsService::Ec2, &region, place, form).await
     }
 
-    async fn sts(&self, place: &Place<'_>, form: &Form) -> Result<Element, CloudError> {
-        self.call(Service::Sts, &self.query.home, place, form).await
+    async fn sts(&self, place: &CloudAccount<'_>, form: &QueryForm) -> Result<Element, CloudError> {
+        self.call(AwsService::Sts, &self.query.home, place, form).await
     }
 
     /// One call in the name of the account. A session that turns out to have ended is taken once more.
     async fn call(
         &self,
-        service: Service,
+        service: AwsService,
         region: &Region,
-        place: &Place<'_>,
-        form: &Form,
+        place: &CloudAccount<'_>,
+        form: &QueryForm,
     ) -> Result<Element, CloudError> {
-        let target = Target { service, region, source: &place.account.source };
+        let target = CallTarget { service, region, source: &place.account.source };
         let keys = self.sessions.keys(&self.query, place).await?;
         match self.query.ask(target, &keys, form).await {
             Err(error) if error::ended_session(&error) && self.sessions.forget(place, &keys).await => {
@@ -90,9 +90,9 @@ impl Aws {
     /// All pages of a list, one after the other.
     async fn pages(
         &self,
-        place: &Place<'_>,
-        form: Form,
-        mut read: impl FnMut(&Element) -> Result<(), Unreadable> + Send,
+        place: &CloudAccount<'_>,
+        form: QueryForm,
+        mut read: impl FnMut(&Element) -> Result<(), ResponseXmlError> + Send,
     ) -> Result<(), CloudError> {
         let mut next = None;
         for _ in 0..PAGES_MAX {

@@ -14,14 +14,14 @@ pub struct Options {
     /// The region that we ask for roles and identities.
     pub home: String,
     /// Our own. Whoever has none can only use accounts that bring theirs.
-    pub credentials: Option<Keys>,
+    pub credentials: Option<AccessKeys>,
     /// For a connection and for every silence. A whole call ends after twice that time.
     pub timeout: Duration,
 }
 
 /// Credentials of AWS: for ever without a session, for a while with one.
 #[derive(Debug, Clone)]
-pub struct Keys {
+pub struct AccessKeys {
     pub id: String,
     pub secret: SecretString,
     pub session: Option<SecretString>,
@@ -42,7 +42,8 @@ impl Options {
     /// The AWS of a sandbox, with the credentials that it knows.
     pub fn beside(sandbox: &str) -> Options {
         let sandbox = sandbox.trim_end_matches('/');
-        let keys = Keys { id: "AKIASANDBOX".to_owned(), secret: "sandbox-secret".into(), session: None };
+        let keys =
+            AccessKeys { id: "AKIASANDBOX".to_owned(), secret: "sandbox-secret".into(), session: None };
         Options {
             ec2: format!("{sandbox}/aws/ec2/{{region}}"),
             sts: format!("{sandbox}/aws/sts"),

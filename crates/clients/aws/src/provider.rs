@@ -2,11 +2,11 @@
 
 use async_trait::async_trait;
 use cloud::{
-    CloudError, CloudKey, Created, Fingerprints, Identity, Image, Instance, InstanceType, KeyMaterial, Order,
-    Page, Place, Provider, ProviderKind, Templates,
+    CloudAccount, CloudError, CloudIdentity, CloudImage, CloudInstance, CloudKey, Created, Fingerprints,
+    InstanceRequest, InstanceType, KeyMaterial, Page, Provider, ProviderKind, Templates,
 };
 
-use super::{Aws, identity, images, instance_types, instances, keys, order, regions, templates};
+use super::{Aws, identity, images, instance_request, instance_types, instances, keys, regions, templates};
 
 #[async_trait]
 impl Provider for Aws {
@@ -14,33 +14,37 @@ impl Provider for Aws {
         ProviderKind::Aws
     }
 
-    async fn identity(&self, place: &Place<'_>) -> Result<Identity, CloudError> {
+    async fn identity(&self, place: &CloudAccount<'_>) -> Result<CloudIdentity, CloudError> {
         identity::identity(self, place).await
     }
 
-    async fn regions(&self, place: &Place<'_>) -> Result<Vec<String>, CloudError> {
+    async fn regions(&self, place: &CloudAccount<'_>) -> Result<Vec<String>, CloudError> {
         regions::regions(self, place).await
     }
 
-    async fn instance_types(&self, place: &Place<'_>) -> Result<Vec<InstanceType>, CloudError> {
+    async fn instance_types(&self, place: &CloudAccount<'_>) -> Result<Vec<InstanceType>, CloudError> {
         instance_types::instance_types(self, place).await
     }
 
-    async fn templates(&self, place: &Place<'_>, page: &Page) -> Result<Templates, CloudError> {
+    async fn templates(&self, place: &CloudAccount<'_>, page: &Page) -> Result<Templates, CloudError> {
         templates::templates(self, place, page).await
     }
 
-    async fn image(&self, place: &Place<'_>, id: &str) -> Result<Option<Image>, CloudError> {
+    async fn image(&self, place: &CloudAccount<'_>, id: &str) -> Result<Option<CloudImage>, CloudError> {
         images::image(self, place, id).await
     }
 
-    async fn rehearse(&self, place: &Place<'_>, order: &Order) -> Result<(), CloudError> {
-        order::rehearse(self, place, order).await
+    async fn dry_run(
+        &self,
+        place: &CloudAccount<'_>,
+        instance_request: &InstanceRequest,
+    ) -> Result<(), CloudError> {
+        instance_request::dry_run(self, place, instance_request).await
     }
 
     async fn find_key(
         &self,
-        place: &Place<'_>,
+        place: &CloudAccount<'_>,
         fingerprints: &Fingerprints,
     ) -> Result<Option<CloudKey>, CloudError> {
         keys::find(self, place, fingerprints).await
@@ -48,31 +52,44 @@ impl Provider for Aws {
 
     async fn upload_key(
         &self,
-        place: &Place<'_>,
+        place: &CloudAccount<'_>,
         name: &str,
         key: &KeyMaterial,
-        mark: &str,
+        launch_tag: &str,
     ) -> Result<CloudKey, CloudError> {
-        keys::upload(self, place, name, key, mark).await
+        keys::upload(self, place, name, key, launch_tag).await
     }
 
-    async fn delete_key(&self, place: &Place<'_>, key: &CloudKey) -> Result<(), CloudError> {
+    async fn delete_key(&self, place: &CloudAccount<'_>, key: &CloudKey) -> Result<(), CloudError> {
         keys::delete(self, place, key).await
     }
 
-    async fn create(&self, place: &Place<'_>, order: &Order, token: &str) -> Result<Created, CloudError> {
-        order::create(self, place, order, token).await
+    async fn create(
+        &self,
+        place: &CloudAccount<'_>,
+        instance_request: &InstanceRequest,
+        token: &str,
+    ) -> Result<Created, CloudError> {
+        instance_request::create(self, place, instance_request, token).await
     }
 
-    async fn find(&self, place: &Place<'_>, mark: &str) -> Result<Vec<Instance>, CloudError> {
-        instances::find(self, place, mark).await
+    async fn find(
+        &self,
+        place: &CloudAccount<'_>,
+        launch_tag: &str,
+    ) -> Result<Vec<CloudInstance>, CloudError> {
+        instances::find(self, place, launch_tag).await
     }
 
-    async fn describe(&self, place: &Place<'_>, ids: &[String]) -> Result<Vec<Instance>, CloudError> {
+    async fn describe(
+        &self,
+        place: &CloudAccount<'_>,
+        ids: &[String],
+    ) -> Result<Vec<CloudInstance>, CloudError> {
         instances::describe(self, place, ids).await
     }
 
-    async fn delete(&self, place: &Place<'_>, ids: &[String]) -> Result<(), CloudError> {
+    async fn delete(&self, place: &CloudAccount<'_>, ids: &[String]) -> Result<(), CloudError> {
         instances::delete(self, place, ids).await
     }
 }

@@ -13,48 +13,48 @@ use tracing::info;
 
 use super::endpoint::{Endpoint, Region};
 use super::error::told;
-use super::form::Form;
-use super::signature::{Moment, Request, Scope, authorization};
-use super::xml::{self, Element, Unreadable};
-use super::{Keys, Options, SYSTEM};
+use super::form::QueryForm;
+use super::signature::{AmzDate, Request, Scope, authorization};
+use super::xml::{self, Element, ResponseXmlError};
+use super::{AccessKeys, Options, SYSTEM};
 
-/// A page of instance types has about one million; a far side without pages sends some ten.
+/// A page of instance types has about one million; an external system without pages sends some ten.
 const ANSWER_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// AWS closes a connection that was idle for longer.
 const IDLE_MAX: Duration = Duration::from_secs(20);
 const FORM: &str = "application/x-www-form-urlencoded; charset=utf-8";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Service {
+pub(super) enum AwsService {
     Ec2,
     Sts,
 }
 
-impl Service {
+impl AwsService {
     fn name(self) -> &'static str {
         match self {
-            Service::Ec2 => "ec2",
-            Service::Sts => "sts",
+            AwsService::Ec2 => "ec2",
+            AwsService::Sts => "sts",
         }
     }
 
     fn version(self) -> &'static str {
         match self {
-            Service::Ec2 => "2016-11-15",
-            Service::Sts => "2011-06-15",
+            AwsService::Ec2 => "2016-11-15",
+            AwsService::Sts => "2011-06-15",
         }
     }
 }
 
 /// Where a call goes, and which source it is for.
 #[derive(Clone, Copy)]
-pub(super) struct Target<'a> {
-    pub(super) service: Service,
+pub(super) struct CallTarget<'a> {
+    pub(super) service: AwsService,
     pub(super) region: &'a Region,
     pub(super) source: &'a str,
 }
 
-pub(super) struct Query {
+pub(super) struct AwsQuery {
     client: Client,
     pub(super) clock: Arc<dyn Clock>,
     ec2: Endpoint,
@@ -62,20 +62,20 @@ pub(super) struct Query {
     pub(super) home: Region,
 }
 
-impl Query {
-    pub(super) fn new(options: &Options, clock: Arc<dyn Clock>) -> Result<Query, DriverError> {
+impl AwsQuery {
+    pub(super) fn new(options: &Options, clock: Arc<dyn Clock>) -> Result<AwsQuery, DriverError> {
         let home = Region::parse(&options.home)
             .map_err(|error| SYSTEM.refused(format!("its home region is none: {}", error.message)))?;
         let client = SYSTEM.client(client_builder(options.timeout).pool_idle_timeout(IDLE_MAX))?;
         let (ec2, sts) = (Endpoint::new(&options.ec2, &home)?, Endpoint::new(&options.sts, &home)?);
-        Ok(Query { client, clock, ec2, sts, home })
+        Ok(AwsQuery { client, clock, ec2, sts, home })
     }
 
     pub(super) async fn ask(
         &self,
-        target: Target<'_>,
-        keys: &Keys,
-        form: &Form,
+        target: CallTarget<'_>,
+        keys: &AccessKeys,
+        form: &QueryForm,
     ) -> Result<Element, CloudError> {
         let began = self.clock.now();
         let answer = self.answer(target, keys, form).await;
@@ -91,12 +91,17 @@ impl Query {
         answer
     }
 
-    async fn answer(&self, target: Target<'_>, keys: &Keys, form: &Form) -> Result<Element, CloudError> {
+    async fn answer(
+        &self,
+        target: CallTarget<'_>,
+        keys: &AccessKeys,
+        form: &QueryForm,
+    ) -> Result<Element, CloudError> {
         let request = self.request(target, keys, form)?;
         let answer = Answer::within(ANSWER_BYTES_MAX, SYSTEM, request).await.map_err(no_answer)?;
         let text = std::str::from_utf8(&answer.body).map_err(|error| {
             let at = u64::try_from(error.valid_up_to()).unwrap_or(u64::MAX);
-            Unreadable::from(::xml::XmlError::Malformed(at))
+            ResponseXmlError::from(::xml::XmlError::Malformed(at))
         });
         if !answer.status.is_success() {
             return Err(told(answer.status, text.unwrap_or_default(), wait(&answer)));
@@ -104,19 +109,24 @@ impl Query {
         let element = xml::read(text?)?;
         match element.name.strip_suffix("Response") {
             Some(action) if action == form.action => Ok(element),
-            _ => Err(Unreadable::Part("the name of the answer").into()),
+            _ => Err(ResponseXmlError::Part("the name of the answer").into()),
         }
     }
 
-    fn request(&self, target: Target<'_>, keys: &Keys, form: &Form) -> Result<RequestBuilder, CloudError> {
-        let Target { service, region, .. } = target;
+    fn request(
+        &self,
+        target: CallTarget<'_>,
+        keys: &AccessKeys,
+        form: &QueryForm,
+    ) -> Result<RequestBuilder, CloudError> {
+        let CallTarget { service, region, .. } = target;
         let endpoint = match service {
-            Service::Ec2 => &self.ec2,
-            Service::Sts => &self.sts,
+            AwsService::Ec2 => &self.ec2,
+            AwsService::Sts => &self.sts,
         };
         let url = endpoint.url(region)?;
         let body = form.body(service.version());
-        let at = Moment::new(self.clock.now());
+        let at = AmzDate::new(self.clock.now());
         let host = host(&url);
         let mut headers = vec![("content-type", FORM), ("host", &host), ("x-amz-date", at.as_str())];
         if let Some(session) = &keys.session {
@@ -164,7 +174,7 @@ fn no_answer(error: NoAnswer) -> CloudError {
     }
 }
 
-/// What the far side asked us to wait.
+/// What the external system asked us to wait.
 fn wait(answer: &Answer) -> Option<Duration> {
     match answer.throttled()? {
         DriverError::Throttled { retry_after, .. } => Some(retry_after),

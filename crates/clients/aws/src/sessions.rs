@@ -5,15 +5,15 @@ use std::sync::{Arc, Mutex as Lock, PoisonError};
 use std::time::Duration;
 
 use aws_lc_rs::digest;
-use cloud::{Access, Category, CloudError, Place};
+use cloud::{Access, Category, CloudAccount, CloudError};
 use engine::Timestamp;
 use engine::secret::{ExposeSecret, SecretString};
 use tokio::sync::Mutex;
 
-use super::form::Form;
-use super::query::{Query, Service, Target};
-use super::xml::{Element, Parts as _, Unreadable};
-use super::{Keys, Options};
+use super::form::QueryForm;
+use super::query::{AwsQuery, AwsService, CallTarget};
+use super::xml::{Element, Parts as _, ResponseXmlError};
+use super::{AccessKeys, Options};
 
 /// A session must still be good when a long call arrives.
 const MARGIN: Duration = Duration::from_mins(5);
@@ -25,29 +25,29 @@ const NAME_CHARS_MAX: usize = 64;
 const NAME_CHARS_MIN: usize = 2;
 
 /// Nobody else can use what is kept for a role, a session name and an external id.
-type Key = [u8; 32];
+type SessionKey = [u8; 32];
 
 pub(super) struct Sessions {
-    own: Option<Keys>,
+    own: Option<AccessKeys>,
     slots: Lock<Slots>,
 }
 
 #[derive(Default)]
 struct Slots {
-    all: HashMap<Key, Slot>,
+    all: HashMap<SessionKey, Slot>,
     uses: u64,
 }
 
 struct Slot {
     used: u64,
-    kept: Kept,
+    kept: SessionCache,
 }
 
 /// Held while a role is taken, so that many calls at once take it once.
-type Kept = Arc<Mutex<Option<Session>>>;
+type SessionCache = Arc<Mutex<Option<RoleSession>>>;
 
-struct Session {
-    keys: Arc<Keys>,
+struct RoleSession {
+    keys: Arc<AccessKeys>,
     good_until: Timestamp,
 }
 
@@ -57,9 +57,13 @@ impl Sessions {
     }
 
     /// The credentials with which a call for this account is signed.
-    pub(super) async fn keys(&self, query: &Query, place: &Place<'_>) -> Result<Arc<Keys>, CloudError> {
+    pub(super) async fn keys(
+        &self,
+        query: &AwsQuery,
+        place: &CloudAccount<'_>,
+    ) -> Result<Arc<AccessKeys>, CloudError> {
         if let Access::Keys { id, secret } = &place.account.access {
-            return Ok(Arc::new(Keys { id: id.clone(), secret: secret.clone(), session: None }));
+            return Ok(Arc::new(AccessKeys { id: id.clone(), secret: secret.clone(), session: None }));
         }
         let Some((arn, external_id)) = place.account.role()? else {
             let message = "an account of AWS is reached by a role or by keys: give the source one of them";
@@ -80,7 +84,7 @@ impl Sessions {
     }
 
     /// These credentials are no longer good, whatever they said. True when others can be had.
-    pub(super) async fn forget(&self, place: &Place<'_>, turned_down: &Arc<Keys>) -> bool {
+    pub(super) async fn forget(&self, place: &CloudAccount<'_>, turned_down: &Arc<AccessKeys>) -> bool {
         let Ok(Some((arn, external_id))) = place.account.role() else { return false };
         let kept = self.slot(key(arn, &session_name(place.session), &external_id));
         let mut kept = kept.lock().await;
@@ -92,32 +96,33 @@ impl Sessions {
 
     async fn assume(
         &self,
-        query: &Query,
-        place: &Place<'_>,
+        query: &AwsQuery,
+        place: &CloudAccount<'_>,
         arn: &str,
         name: &str,
         external_id: &SecretString,
-    ) -> Result<Session, CloudError> {
+    ) -> Result<RoleSession, CloudError> {
         let own = self.own.as_ref().ok_or_else(no_credentials)?;
-        let form = Form::new("AssumeRole")
+        let form = QueryForm::new("AssumeRole")
             .with("RoleArn", arn)
             .with("RoleSessionName", name)
             .with("DurationSeconds", LIFE.as_secs().to_string())
             .with("ExternalId", external_id.expose_secret());
-        let target = Target { service: Service::Sts, region: &query.home, source: &place.account.source };
+        let target =
+            CallTarget { service: AwsService::Sts, region: &query.home, source: &place.account.source };
         let asked_at = query.clock.now();
         let answer = query.ask(target, own, &form).await?;
         Ok(granted(&answer, asked_at)?)
     }
 
-    fn slot(&self, key: Key) -> Kept {
+    fn slot(&self, key: SessionKey) -> SessionCache {
         let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
         slots.uses += 1;
         let used = slots.uses;
         if slots.all.len() >= KEPT_MAX && !slots.all.contains_key(&key) {
             slots.make_room();
         }
-        let slot = slots.all.entry(key).or_insert_with(|| Slot { used, kept: Kept::default() });
+        let slot = slots.all.entry(key).or_insert_with(|| Slot { used, kept: SessionCache::default() });
         slot.used = used;
         Arc::clone(&slot.kept)
     }
@@ -134,25 +139,26 @@ impl Slots {
     }
 }
 
-fn granted(answer: &Element, asked_at: Timestamp) -> Result<Session, Unreadable> {
+fn granted(answer: &Element, asked_at: Timestamp) -> Result<RoleSession, ResponseXmlError> {
     let ends = answer.needed("AssumeRoleResult/Credentials/Expiration")?;
-    let ends = Timestamp::parse(ends).ok_or(Unreadable::Part("AssumeRoleResult/Credentials/Expiration"))?;
-    let keys = Keys {
+    let ends =
+        Timestamp::parse(ends).ok_or(ResponseXmlError::Part("AssumeRoleResult/Credentials/Expiration"))?;
+    let keys = AccessKeys {
         id: answer.word("AssumeRoleResult/Credentials/AccessKeyId")?,
         secret: answer.needed("AssumeRoleResult/Credentials/SecretAccessKey")?.into(),
         session: Some(answer.needed("AssumeRoleResult/Credentials/SessionToken")?.into()),
     };
     let good_until = ends.min(asked_at.plus(LIFE)).minus(MARGIN);
-    Ok(Session { keys: Arc::new(keys), good_until })
+    Ok(RoleSession { keys: Arc::new(keys), good_until })
 }
 
-fn key(arn: &str, name: &str, external_id: &SecretString) -> Key {
+fn key(arn: &str, name: &str, external_id: &SecretString) -> SessionKey {
     let mut context = digest::Context::new(&digest::SHA256);
     for part in [arn, name, external_id.expose_secret()] {
         context.update(&part.len().to_be_bytes());
         context.update(part.as_bytes());
     }
-    let mut key = Key::default();
+    let mut key = SessionKey::default();
     key.copy_from_slice(context.finish().as_ref());
     key
 }
@@ -226,6 +232,9 @@ mod tests {
             |expiration| granted(&answer(expiration), asked_at).map(|session| session.good_until);
         assert_eq!(good_until("2026-01-01T12:30:00Z"), Ok(at("2026-01-01T12:25:00Z")));
         assert_eq!(good_until("2036-01-01T12:30:00.000Z"), Ok(at("2026-01-01T12:55:00Z")));
-        assert_eq!(good_until("soon"), Err(Unreadable::Part("AssumeRoleResult/Credentials/Expiration")));
+        assert_eq!(
+            good_until("soon"),
+            Err(ResponseXmlError::Part("AssumeRoleResult/Credentials/Expiration"))
+        );
     }
 }

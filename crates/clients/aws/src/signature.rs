@@ -12,7 +12,7 @@ use engine::secret::ExposeSecret;
 use http_client::{hex, percent_encoded_but};
 use time::OffsetDateTime;
 
-use super::Keys;
+use super::AccessKeys;
 
 const ALGORITHM: &str = "AWS4-HMAC-SHA256";
 
@@ -31,7 +31,7 @@ pub(super) struct Request<'a> {
 pub(super) struct Scope<'a> {
     pub(super) service: &'a str,
     pub(super) region: &'a str,
-    pub(super) at: &'a Moment,
+    pub(super) at: &'a AmzDate,
 }
 
 impl Scope<'_> {
@@ -41,15 +41,15 @@ impl Scope<'_> {
 }
 
 /// A moment as the header `x-amz-date` has it.
-pub(super) struct Moment(String);
+pub(super) struct AmzDate(String);
 
-impl Moment {
-    pub(super) fn new(at: Timestamp) -> Moment {
+impl AmzDate {
+    pub(super) fn new(at: Timestamp) -> AmzDate {
         let seconds = at.0.div_euclid(1_000_000);
         let at = OffsetDateTime::from_unix_timestamp(seconds).unwrap_or(OffsetDateTime::UNIX_EPOCH);
         let (year, month, day) = (at.year(), u8::from(at.month()), at.day());
         let (hour, minute, second) = at.to_hms();
-        Moment(format!("{year:04}{month:02}{day:02}T{hour:02}{minute:02}{second:02}Z"))
+        AmzDate(format!("{year:04}{month:02}{day:02}T{hour:02}{minute:02}{second:02}Z"))
     }
 
     pub(super) fn as_str(&self) -> &str {
@@ -62,7 +62,7 @@ impl Moment {
 }
 
 /// The value of the header `authorization`.
-pub(super) fn authorization(keys: &Keys, scope: &Scope<'_>, request: &Request<'_>) -> String {
+pub(super) fn authorization(keys: &AccessKeys, scope: &Scope<'_>, request: &Request<'_>) -> String {
     let headers = canonical_headers(request.headers);
     let names: Vec<&str> = headers.keys().map(String::as_str).collect();
     let names = names.join(";");
@@ -129,7 +129,7 @@ fn canonical_query(query: &str) -> String {
 }
 
 /// A key for one day, one region and one service, made from the secret.
-fn signing_key(keys: &Keys, scope: &Scope<'_>) -> hmac::Tag {
+fn signing_key(keys: &AccessKeys, scope: &Scope<'_>) -> hmac::Tag {
     let secret = format!("AWS4{}", keys.secret.expose_secret());
     let of_the_day = hmac_of(secret.as_bytes(), scope.at.day());
     let narrower = |key: hmac::Tag, text: &str| hmac_of(key.as_ref(), text);

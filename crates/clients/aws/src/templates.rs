@@ -1,23 +1,27 @@
 //! Launch templates.
 
-use cloud::{CloudError, Page, Place, Template, Templates};
+use cloud::{CloudAccount, CloudError, LaunchTemplate, Page, Templates};
 
 use super::Aws;
-use super::form::Form;
-use super::xml::{Parts as _, Unreadable};
+use super::form::QueryForm;
+use super::xml::{Parts as _, ResponseXmlError};
 
 /// The most that AWS allows.
 const PAGE_SIZE_MAX: u32 = 200;
 
-pub(super) async fn templates(aws: &Aws, place: &Place<'_>, page: &Page) -> Result<Templates, CloudError> {
+pub(super) async fn templates(
+    aws: &Aws,
+    place: &CloudAccount<'_>,
+    page: &Page,
+) -> Result<Templates, CloudError> {
     let limit = page.limit.clamp(1, PAGE_SIZE_MAX);
-    let form = Form::new("DescribeLaunchTemplates")
+    let form = QueryForm::new("DescribeLaunchTemplates")
         .with("MaxResults", limit.to_string())
         .maybe("NextToken", page.token.as_deref());
     let answer = aws.ec2(place, &form).await?;
     let items = answer.items("launchTemplates").map(|item| {
-        Ok(Template { id: item.word("launchTemplateId")?, name: item.word("launchTemplateName")? })
+        Ok(LaunchTemplate { id: item.word("launchTemplateId")?, name: item.word("launchTemplateName")? })
     });
-    let items = items.collect::<Result<Vec<Template>, Unreadable>>()?;
+    let items = items.collect::<Result<Vec<LaunchTemplate>, ResponseXmlError>>()?;
     Ok(Templates { items, next: answer.text("nextToken").map(str::to_owned) })
 }

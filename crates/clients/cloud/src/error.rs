@@ -29,7 +29,7 @@ pub enum Category {
     Mismatch,
     /// What was made with the token is gone.
     Terminated,
-    /// The cloud itself is in trouble, or answers what we cannot read.
+    /// The cloud itself is failing, or answers what we cannot read.
     Upstream,
 }
 

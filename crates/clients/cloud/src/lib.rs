@@ -13,8 +13,9 @@ pub use error::{Category, CloudError};
 pub use external_id::{EXTERNAL_ID_PREFIX, external_id};
 pub use spec::{ProviderSpec, ssh_command};
 pub use types::{
-    Access, Account, Architecture, CloudKey, Created, Fingerprints, Identity, Image, Instance, InstanceState,
-    InstanceType, KeyMaterial, Order, Page, Place, ProviderKind, Template, Templates,
+    Access, Account, Architecture, CloudAccount, CloudIdentity, CloudImage, CloudInstance, CloudKey, Created,
+    Fingerprints, InstanceRequest, InstanceState, InstanceType, KeyMaterial, LaunchTemplate, Page,
+    ProviderKind, Templates,
 };
 
 /// The tag by whose value everything of one launch is found again.
@@ -26,50 +27,63 @@ pub trait Provider: Send + Sync + 'static {
     fn kind(&self) -> ProviderKind;
 
     /// Who the account is, as the cloud sees it. The cheapest call that proves that we may act for it.
-    async fn identity(&self, place: &Place<'_>) -> Result<Identity, CloudError>;
+    async fn identity(&self, place: &CloudAccount<'_>) -> Result<CloudIdentity, CloudError>;
 
-    async fn regions(&self, place: &Place<'_>) -> Result<Vec<String>, CloudError>;
+    async fn regions(&self, place: &CloudAccount<'_>) -> Result<Vec<String>, CloudError>;
 
     /// What the account can have in the region.
-    async fn instance_types(&self, place: &Place<'_>) -> Result<Vec<InstanceType>, CloudError>;
+    async fn instance_types(&self, place: &CloudAccount<'_>) -> Result<Vec<InstanceType>, CloudError>;
 
-    async fn templates(&self, place: &Place<'_>, page: &Page) -> Result<Templates, CloudError>;
+    async fn templates(&self, place: &CloudAccount<'_>, page: &Page) -> Result<Templates, CloudError>;
 
     /// `None` when the account cannot see it.
-    async fn image(&self, place: &Place<'_>, id: &str) -> Result<Option<Image>, CloudError>;
+    async fn image(&self, place: &CloudAccount<'_>, id: &str) -> Result<Option<CloudImage>, CloudError>;
 
     /// Asks whether the order would be carried out, and makes nothing. An order without an image is asked with
     /// one that does not exist: that it is missing is then no error.
-    async fn rehearse(&self, place: &Place<'_>, order: &Order) -> Result<(), CloudError>;
+    async fn dry_run(&self, place: &CloudAccount<'_>, order: &InstanceRequest) -> Result<(), CloudError>;
 
     /// A key pair with the same key, whoever uploaded it.
     async fn find_key(
         &self,
-        place: &Place<'_>,
+        place: &CloudAccount<'_>,
         fingerprints: &Fingerprints,
     ) -> Result<Option<CloudKey>, CloudError>;
 
     /// Uploads a key under this name with this mark. A name that is taken is `Category::Duplicate`.
     async fn upload_key(
         &self,
-        place: &Place<'_>,
+        place: &CloudAccount<'_>,
         name: &str,
         key: &KeyMaterial,
-        mark: &str,
+        launch_tag: &str,
     ) -> Result<CloudKey, CloudError>;
 
     /// Finding nothing to delete is success.
-    async fn delete_key(&self, place: &Place<'_>, key: &CloudKey) -> Result<(), CloudError>;
+    async fn delete_key(&self, place: &CloudAccount<'_>, key: &CloudKey) -> Result<(), CloudError>;
 
     /// Makes the instances of an order. The same token with the same order brings the same instances.
-    async fn create(&self, place: &Place<'_>, order: &Order, token: &str) -> Result<Created, CloudError>;
+    async fn create(
+        &self,
+        place: &CloudAccount<'_>,
+        order: &InstanceRequest,
+        token: &str,
+    ) -> Result<Created, CloudError>;
 
     /// The instances that carry this mark, also those that are gone for a short while only.
-    async fn find(&self, place: &Place<'_>, mark: &str) -> Result<Vec<Instance>, CloudError>;
+    async fn find(
+        &self,
+        place: &CloudAccount<'_>,
+        launch_tag: &str,
+    ) -> Result<Vec<CloudInstance>, CloudError>;
 
     /// What the cloud does not know is missing in the answer.
-    async fn describe(&self, place: &Place<'_>, ids: &[String]) -> Result<Vec<Instance>, CloudError>;
+    async fn describe(
+        &self,
+        place: &CloudAccount<'_>,
+        ids: &[String],
+    ) -> Result<Vec<CloudInstance>, CloudError>;
 
     /// Begins to delete. What is not there is no error.
-    async fn delete(&self, place: &Place<'_>, ids: &[String]) -> Result<(), CloudError>;
+    async fn delete(&self, place: &CloudAccount<'_>, ids: &[String]) -> Result<(), CloudError>;
 }

@@ -4,8 +4,8 @@
 use async_trait::async_trait;
 
 use super::{
-    CloudError, CloudKey, Created, Fingerprints, Identity, Image, Instance, InstanceType, KeyMaterial, Order,
-    Page, Place, Provider, ProviderKind, Templates,
+    CloudAccount, CloudError, CloudIdentity, CloudImage, CloudInstance, CloudKey, Created, Fingerprints,
+    InstanceRequest, InstanceType, KeyMaterial, Page, Provider, ProviderKind, Templates,
 };
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -17,61 +17,66 @@ impl Provider for Noop {
         ProviderKind::Noop
     }
 
-    async fn identity(&self, place: &Place<'_>) -> Result<Identity, CloudError> {
-        Ok(Identity { account_id: place.account.source.clone(), name: "noop".to_owned() })
+    async fn identity(&self, place: &CloudAccount<'_>) -> Result<CloudIdentity, CloudError> {
+        Ok(CloudIdentity { account_id: place.account.source.clone(), name: "noop".to_owned() })
     }
 
-    async fn regions(&self, _: &Place<'_>) -> Result<Vec<String>, CloudError> {
+    async fn regions(&self, _: &CloudAccount<'_>) -> Result<Vec<String>, CloudError> {
         Ok(Vec::new())
     }
 
-    async fn instance_types(&self, _: &Place<'_>) -> Result<Vec<InstanceType>, CloudError> {
+    async fn instance_types(&self, _: &CloudAccount<'_>) -> Result<Vec<InstanceType>, CloudError> {
         Ok(Vec::new())
     }
 
-    async fn templates(&self, _: &Place<'_>, _: &Page) -> Result<Templates, CloudError> {
+    async fn templates(&self, _: &CloudAccount<'_>, _: &Page) -> Result<Templates, CloudError> {
         Ok(Templates { items: Vec::new(), next: None })
     }
 
-    async fn image(&self, _: &Place<'_>, id: &str) -> Result<Option<Image>, CloudError> {
-        Ok(Some(Image { id: id.to_owned(), architecture: None, is_available: true }))
+    async fn image(&self, _: &CloudAccount<'_>, id: &str) -> Result<Option<CloudImage>, CloudError> {
+        Ok(Some(CloudImage { id: id.to_owned(), architecture: None, is_available: true }))
     }
 
-    async fn rehearse(&self, _: &Place<'_>, _: &Order) -> Result<(), CloudError> {
+    async fn dry_run(&self, _: &CloudAccount<'_>, _: &InstanceRequest) -> Result<(), CloudError> {
         Ok(())
     }
 
-    async fn find_key(&self, _: &Place<'_>, _: &Fingerprints) -> Result<Option<CloudKey>, CloudError> {
+    async fn find_key(&self, _: &CloudAccount<'_>, _: &Fingerprints) -> Result<Option<CloudKey>, CloudError> {
         Ok(None)
     }
 
     async fn upload_key(
         &self,
-        _: &Place<'_>,
+        _: &CloudAccount<'_>,
         name: &str,
         _: &KeyMaterial,
-        mark: &str,
+        launch_tag: &str,
     ) -> Result<CloudKey, CloudError> {
-        Ok(CloudKey { id: name.to_owned(), name: name.to_owned(), mark: Some(mark.to_owned()) })
+        Ok(CloudKey { id: name.to_owned(), name: name.to_owned(), launch_tag: Some(launch_tag.to_owned()) })
     }
 
-    async fn delete_key(&self, _: &Place<'_>, _: &CloudKey) -> Result<(), CloudError> {
+    async fn delete_key(&self, _: &CloudAccount<'_>, _: &CloudKey) -> Result<(), CloudError> {
         Ok(())
     }
 
-    async fn create(&self, _: &Place<'_>, _: &Order, _: &str) -> Result<Created, CloudError> {
+    async fn create(
+        &self,
+        _: &CloudAccount<'_>,
+        _: &InstanceRequest,
+        _: &str,
+    ) -> Result<Created, CloudError> {
         Ok(Created { reservation: None, instances: Vec::new() })
     }
 
-    async fn find(&self, _: &Place<'_>, _: &str) -> Result<Vec<Instance>, CloudError> {
+    async fn find(&self, _: &CloudAccount<'_>, _: &str) -> Result<Vec<CloudInstance>, CloudError> {
         Ok(Vec::new())
     }
 
-    async fn describe(&self, _: &Place<'_>, _: &[String]) -> Result<Vec<Instance>, CloudError> {
+    async fn describe(&self, _: &CloudAccount<'_>, _: &[String]) -> Result<Vec<CloudInstance>, CloudError> {
         Ok(Vec::new())
     }
 
-    async fn delete(&self, _: &Place<'_>, _: &[String]) -> Result<(), CloudError> {
+    async fn delete(&self, _: &CloudAccount<'_>, _: &[String]) -> Result<(), CloudError> {
         Ok(())
     }
 }

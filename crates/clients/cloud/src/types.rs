@@ -95,7 +95,7 @@ pub enum Access {
 
 /// Where a call goes, and on whose behalf.
 #[derive(Debug, Clone, Copy)]
-pub struct Place<'a> {
+pub struct CloudAccount<'a> {
     pub account: &'a Account,
     pub region: &'a str,
     /// The name of the session in the account's own records: that of the operation.
@@ -103,7 +103,7 @@ pub struct Place<'a> {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Identity {
+pub struct CloudIdentity {
     pub account_id: String,
     /// What we are called there.
     pub name: String,
@@ -126,19 +126,19 @@ pub struct Page {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Template {
+pub struct LaunchTemplate {
     pub id: String,
     pub name: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Templates {
-    pub items: Vec<Template>,
+    pub items: Vec<LaunchTemplate>,
     pub next: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Image {
+pub struct CloudImage {
     pub id: String,
     pub architecture: Option<Architecture>,
     pub is_available: bool,
@@ -163,12 +163,13 @@ pub struct CloudKey {
     pub name: String,
     /// The mark of whoever uploaded it, if it was one of us.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mark: Option<String>,
+    #[serde(rename = "mark")]
+    pub launch_tag: Option<String>,
 }
 
 /// What to make. The same for every try of the same token.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Order {
+pub struct InstanceRequest {
     pub image: Option<String>,
     pub instance_type: Option<String>,
     pub template: Option<String>,
@@ -182,18 +183,18 @@ pub struct Order {
     pub security_groups: Vec<String>,
     pub tags: Vec<(String, String)>,
     /// A tag of its own by which everything of one launch is found again.
-    pub mark: String,
+    pub launch_tag: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Created {
     /// The cloud's own name for the call.
     pub reservation: Option<String>,
-    pub instances: Vec<Instance>,
+    pub instances: Vec<CloudInstance>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Instance {
+pub struct CloudInstance {
     pub id: String,
     pub state: InstanceState,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -209,10 +210,10 @@ pub struct Instance {
     pub reason: Option<String>,
 }
 
-impl Instance {
+impl CloudInstance {
     /// One that the cloud does not know any longer: it has been gone for a while.
-    pub fn forgotten(id: &str) -> Instance {
-        Instance {
+    pub fn forgotten(id: &str) -> CloudInstance {
+        CloudInstance {
             id: id.to_owned(),
             state: InstanceState::Terminated,
             public_dns: None,

@@ -18,7 +18,7 @@ use super::types::{PageBody, RuntimeBody};
 use super::{Director, DirectorRuntime, SYSTEM};
 
 const PAGE_SIZE: u32 = 100;
-/// More runtimes than this do not share one label of one tenant; a far side with more of them goes in circles.
+/// More runtimes than this do not share one label of one tenant; an external system with more of them goes in circles.
 const PAGES_MAX: usize = 50;
 
 /// One client, and so one pool of connections, for all calls.

@@ -8,13 +8,13 @@ mod types;
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
-use http_client::{DriverError, System};
+use http_client::{DriverError, ExternalSystem};
 use serde_json::Value;
 
 pub use self::http::HttpDirector;
 pub use self::token::ClientCredentials;
 
-const SYSTEM: System = System("director");
+const SYSTEM: ExternalSystem = ExternalSystem("director");
 
 /// A runtime as the director has it on file.
 #[derive(Debug, Clone, PartialEq)]

@@ -16,7 +16,7 @@ use tokio::sync::Mutex;
 
 use super::SYSTEM;
 
-/// A token must still be good when the call arrives at the far side.
+/// A token must still be good when the call arrives at the external system.
 const MARGIN: Duration = Duration::from_secs(30);
 /// For an identity that does not say how long its token is good.
 const LIFE_DEFAULT: Duration = Duration::from_mins(5);
@@ -37,10 +37,10 @@ pub(super) struct TokenSource {
     client: Client,
     clock: Arc<dyn Clock>,
     /// Held while a token is fetched, so that many calls at once fetch one.
-    kept: Mutex<Option<Kept>>,
+    kept: Mutex<Option<CachedToken>>,
 }
 
-struct Kept {
+struct CachedToken {
     bearer: HeaderValue,
     good_until: Timestamp,
 }
@@ -74,7 +74,7 @@ impl TokenSource {
     pub(super) async fn bearer(&self) -> Result<HeaderValue, DriverError> {
         let mut kept = self.kept.lock().await;
         match &*kept {
-            Some(Kept { bearer, good_until }) if self.clock.now() < *good_until => Ok(bearer.clone()),
+            Some(CachedToken { bearer, good_until }) if self.clock.now() < *good_until => Ok(bearer.clone()),
             _ => self.fetch(&mut kept).await,
         }
     }
@@ -83,12 +83,12 @@ impl TokenSource {
     pub(super) async fn bearer_after(&self, turned_down: &HeaderValue) -> Result<HeaderValue, DriverError> {
         let mut kept = self.kept.lock().await;
         match &*kept {
-            Some(Kept { bearer, .. }) if bearer != turned_down => Ok(bearer.clone()),
+            Some(CachedToken { bearer, .. }) if bearer != turned_down => Ok(bearer.clone()),
             _ => self.fetch(&mut kept).await,
         }
     }
 
-    async fn fetch(&self, kept: &mut Option<Kept>) -> Result<HeaderValue, DriverError> {
+    async fn fetch(&self, kept: &mut Option<CachedToken>) -> Result<HeaderValue, DriverError> {
         *kept = None;
         let asked_at = self.clock.now();
         let answer = Answer::to(SYSTEM, self.request()?).await?;
@@ -99,7 +99,7 @@ impl TokenSource {
         let life = body.expires_in.map_or(LIFE_DEFAULT, Duration::from_secs).min(LIFE_MAX);
         // A short life is used for its first half, so that the margin never eats it whole.
         let good_until = asked_at.plus(life.saturating_sub(MARGIN).max(life / 2));
-        *kept = Some(Kept { bearer: bearer.clone(), good_until });
+        *kept = Some(CachedToken { bearer: bearer.clone(), good_until });
         Ok(bearer)
     }
 

@@ -5,17 +5,17 @@ use std::time::Duration;
 
 use engine::Timestamp;
 use engine::secret::SecretString;
-use http_client::{DriverError, NoAnswer, System, client_builder, shorten};
+use http_client::{DriverError, ExternalSystem, NoAnswer, client_builder, shorten};
 use reqwest::{Client, StatusCode, Url};
 use serde::Deserialize;
 
 use crate::post::{ANSWER_BYTES_MAX, Post};
-use crate::types::{Answer, Call};
+use crate::types::{StepRequest, StepResponse};
 
 /// One service that does a step.
 #[derive(Clone)]
 pub struct ExternalService {
-    system: System,
+    system: ExternalSystem,
     client: Client,
     url: Url,
     secret: SecretString,
@@ -29,7 +29,7 @@ impl fmt::Debug for ExternalService {
 
 /// What an answer other than 200 may say. Anything else in it stays out of logs: it may repeat what was sent.
 #[derive(Deserialize)]
-struct Complaint {
+struct ErrorBody {
     reason: String,
 }
 
@@ -41,14 +41,14 @@ impl ExternalService {
         secret: SecretString,
         timeout: Duration,
     ) -> Result<ExternalService, DriverError> {
-        let system = System(name);
+        let system = ExternalSystem(name);
         let url = system.safe_url(url)?;
         let client = system.client(client_builder(timeout).timeout(timeout))?;
         Ok(ExternalService { system, client, url, secret })
     }
 
     /// Asks once. After any error but a refusal the service may have done its work: ask again with the same token.
-    pub async fn call(&self, call: &Call<'_>, now: Timestamp) -> Result<Answer, DriverError> {
+    pub async fn call(&self, call: &StepRequest<'_>, now: Timestamp) -> Result<StepResponse, DriverError> {
         let body = serde_json::to_vec(call).map_err(|_| self.system.refused("the call cannot be written"))?;
         let post = Post {
             system: self.system,
@@ -68,14 +68,14 @@ impl ExternalService {
         if answer.status != StatusCode::OK {
             return Err(Self::error(&answer));
         }
-        Answer::read(&answer.body)
+        StepResponse::read(&answer.body)
             .map_err(|why| self.system.broken(format!("the answer is not right: {why}")))
     }
 
     /// Only for an answer other than 200.
     fn error(answer: &http_client::Answer) -> DriverError {
         let status = answer.status;
-        answer.error(match complaint(&answer.body) {
+        answer.error(match error_body(&answer.body) {
             Some(reason) => format!("{status}: {}", shorten(&reason)),
             None => status.to_string(),
         })
@@ -83,6 +83,6 @@ impl ExternalService {
 }
 
 /// What an answer other than 200 gives as its reason.
-pub(crate) fn complaint(body: &[u8]) -> Option<String> {
-    serde_json::from_slice::<Complaint>(body).ok().map(|complaint| complaint.reason)
+pub(crate) fn error_body(body: &[u8]) -> Option<String> {
+    serde_json::from_slice::<ErrorBody>(body).ok().map(|error_body| error_body.reason)
 }

@@ -17,5 +17,5 @@ pub use self::post::ANSWER_BYTES_MAX;
 pub use self::step_answer::{Secrets, StepAnswer, Until};
 pub use self::step_call::{Action, CallOperation, CallParams, CallSignal, Own, StepCall};
 pub use self::steps::{NoStepAnswer, Outgoing, Reach, StepClient};
-pub use self::types::{About, Answer, Call, Override, Verdict, Whose};
+pub use self::types::{Override, OwnerContext, StepContext, StepRequest, StepResponse, Verdict};
 pub use http_client::signature;

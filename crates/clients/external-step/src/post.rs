@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use engine::Timestamp;
 use engine::secret::SecretString;
-use http_client::{Answer, NoAnswer, System, signature};
+use http_client::{Answer, ExternalSystem, NoAnswer, signature};
 use reqwest::header::{CONTENT_TYPE, HeaderValue};
 use reqwest::{Client, Url};
 
@@ -13,7 +13,7 @@ pub const ANSWER_BYTES_MAX: usize = 256 * 1024;
 
 /// A call that is ready to be sent.
 pub(crate) struct Post<'a> {
-    pub(crate) system: System,
+    pub(crate) system: ExternalSystem,
     pub(crate) url: &'a Url,
     pub(crate) secret: &'a SecretString,
     pub(crate) idempotency_key: HeaderValue,

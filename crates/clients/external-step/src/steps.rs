@@ -7,15 +7,15 @@ use std::time::Duration;
 
 use engine::Timestamp;
 use engine::secret::SecretString;
-use http_client::{DriverError, NoAnswer, System, client_builder, explain, shorten};
+use http_client::{DriverError, ExternalSystem, NoAnswer, client_builder, explain, shorten};
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::{Client, StatusCode, Url};
 
-use crate::http::complaint;
+use crate::http::error_body;
 use crate::post::{ANSWER_BYTES_MAX, Post};
 use crate::step_answer::StepAnswer;
 
-const SERVICE: System = System("the service");
+const SERVICE: ExternalSystem = ExternalSystem("the service");
 /// How long connecting may take; a call has a limit of its own.
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);
 /// No call is longer.
@@ -229,7 +229,7 @@ fn lost(error: NoAnswer) -> NoStepAnswer {
 
 fn other_status(answer: &http_client::Answer) -> NoStepAnswer {
     let status = answer.status;
-    let words = match complaint(&answer.body) {
+    let words = match error_body(&answer.body) {
         Some(reason) => format!("the service answered {status}: {}", shorten(&reason)),
         None => format!("the service answered {status}"),
     };

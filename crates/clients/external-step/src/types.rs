@@ -8,11 +8,11 @@ use serde_json::{Map, Value};
 
 /// What a service is told. No `Debug`, because it may hold secrets.
 #[derive(Serialize)]
-pub struct Call<'a> {
+pub struct StepRequest<'a> {
     version: u8,
     pub step: &'a str,
-    pub operation: About<'a>,
-    pub instance: Whose<'a>,
+    pub operation: StepContext<'a>,
+    pub instance: OwnerContext<'a>,
     /// What the service said to be kept, the last time it was asked.
     pub facts: &'a Map<String, Value>,
     #[serde(serialize_with = "exposed", skip_serializing_if = "BTreeMap::is_empty")]
@@ -25,7 +25,7 @@ pub struct Call<'a> {
 
 /// The operation that the step belongs to.
 #[derive(Serialize)]
-pub struct About<'a> {
+pub struct StepContext<'a> {
     pub id: &'a str,
     pub workflow: &'a str,
     /// The same for every call of this step in this operation.
@@ -34,7 +34,7 @@ pub struct About<'a> {
 
 /// The instance that the operation works on.
 #[derive(Serialize)]
-pub struct Whose<'a> {
+pub struct OwnerContext<'a> {
     pub instance_id: &'a str,
     pub plan: &'a str,
     pub plan_id: &'a str,
@@ -46,23 +46,32 @@ pub struct Whose<'a> {
     pub runtime_id: Option<&'a str>,
 }
 
-impl<'a> Call<'a> {
+impl<'a> StepRequest<'a> {
     /// A call that tells nothing secret.
     pub fn new(
         step: &'a str,
-        operation: About<'a>,
-        instance: Whose<'a>,
+        operation: StepContext<'a>,
+        instance: OwnerContext<'a>,
         facts: &'a Map<String, Value>,
-    ) -> Call<'a> {
+    ) -> StepRequest<'a> {
         let secret_facts = BTreeMap::new();
-        Call { version: 1, step, operation, instance, facts, secret_facts, parameters: None, context: None }
+        StepRequest {
+            version: 1,
+            step,
+            operation,
+            instance,
+            facts,
+            secret_facts,
+            parameters: None,
+            context: None,
+        }
     }
 }
 
 /// What a service answers. No `Debug`, because it may hold secrets.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Answer {
+pub struct StepResponse {
     pub outcome: Verdict,
     #[serde(default)]
     pub after_seconds: Option<u32>,
@@ -107,15 +116,16 @@ const NAME_CHARS_MAX: usize = 253;
 /// Facts stand deep inside the journal, and what is too deep there can never be read again.
 const FACT_DEPTH_MAX: usize = 32;
 
-impl Answer {
+impl StepResponse {
     /// Reads an answer. The error says what is wrong with which field, and repeats no value: any may be secret.
-    pub(super) fn read(body: &[u8]) -> Result<Answer, String> {
+    pub(super) fn read(body: &[u8]) -> Result<StepResponse, String> {
         // A list would be read as the fields in their order.
         if body.trim_ascii_start().first().is_some_and(|first| *first != b'{') {
             return Err("it is not a JSON object with the field outcome".into());
         }
         let mut json = serde_json::Deserializer::from_slice(body);
-        let answer: Answer = serde_path_to_error::deserialize(&mut json).map_err(|error| explain(&error))?;
+        let answer: StepResponse =
+            serde_path_to_error::deserialize(&mut json).map_err(|error| explain(&error))?;
         json.end().map_err(|_| "something comes after the answer".to_owned())?;
         answer.check()?;
         Ok(answer)

@@ -18,7 +18,7 @@ pub struct HttpGreeter {
 }
 
 impl HttpGreeter {
-    /// `timeout` limits connecting, and then every silence of the far side.
+    /// `timeout` limits connecting, and then every silence of the external system.
     pub fn new(base_url: &str, timeout: Duration) -> Result<Self, DriverError> {
         let client = SYSTEM.client(client_builder(timeout))?;
         Ok(HttpGreeter { client, greetings: greetings_url(base_url)? })
@@ -59,19 +59,19 @@ impl Greeter for HttpGreeter {
         let answer = Answer::to(SYSTEM, self.client.delete(self.greeting_url(token)?)).await?;
         match answer.status {
             StatusCode::NO_CONTENT | StatusCode::NOT_FOUND => Ok(()),
-            _ => Err(refusal(&answer)),
+            _ => Err(error_response(&answer)),
         }
     }
 }
 
 fn greeting(answer: &Answer) -> Result<Greeting, DriverError> {
     if !matches!(answer.status, StatusCode::OK | StatusCode::CREATED) {
-        return Err(refusal(answer));
+        return Err(error_response(answer));
     }
     answer.json::<GreetingBody>("a greeting").map(Greeting::from)
 }
 
-fn refusal(answer: &Answer) -> DriverError {
+fn error_response(answer: &Answer) -> DriverError {
     if let Some(throttled) = answer.throttled() {
         return throttled;
     }
@@ -82,7 +82,7 @@ fn refusal(answer: &Answer) -> DriverError {
     }
 }
 
-/// The far side's own words, or what can be read of them.
+/// The external system's own words, or what can be read of them.
 fn message(answer: &Answer) -> String {
     match serde_json::from_slice::<ErrorBody>(&answer.body) {
         Ok(body) => shorten(&body.error),
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn long_messages_are_cut() {
-        let error = refusal(&answer(400, None, &"é".repeat(5000)));
+        let error = error_response(&answer(400, None, &"é".repeat(5000)));
         let DriverError::Refused { message, .. } = error else { panic!("{error:?}") };
         assert_eq!(message.chars().count(), MESSAGE_CHARS_MAX);
         assert!(message.ends_with('…'));

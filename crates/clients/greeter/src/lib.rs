@@ -4,14 +4,14 @@ mod http;
 mod types;
 
 use async_trait::async_trait;
-use http_client::{DriverError, System};
+use http_client::{DriverError, ExternalSystem};
 use secrecy::SecretString;
 
 pub use self::http::HttpGreeter;
 
-pub(crate) const SYSTEM: System = System("greeter");
+pub(crate) const SYSTEM: ExternalSystem = ExternalSystem("greeter");
 
-/// A greeting as it stands at the far side.
+/// A greeting as it stands at the external system.
 #[derive(Debug, Clone)]
 pub struct Greeting {
     pub text: String,
@@ -23,7 +23,7 @@ pub struct Greeting {
 pub trait Greeter: Send + Sync {
     /// Makes the greeting of this token, or answers the one that stands already.
     ///
-    /// May be called any number of times with the same token and name: the far side has one greeting
+    /// May be called any number of times with the same token and name: the external system has one greeting
     /// afterwards. After an error other than `Refused` the greeting may stand or not. The same token with
     /// another name is refused.
     async fn greet(&self, token: &str, name: &str) -> Result<Greeting, DriverError>;

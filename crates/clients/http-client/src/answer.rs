@@ -16,14 +16,14 @@ pub const MESSAGE_CHARS_MAX: usize = 500;
 /// Far above every id seen, and short enough for a column or a label.
 const ID_CHARS_MAX: usize = 128;
 const RETRY_AFTER_MAX: Duration = Duration::from_mins(5);
-/// For a far side that says "too many requests" without a time that we can read.
+/// For an external system that says "too many requests" without a time that we can read.
 const RETRY_AFTER_DEFAULT: Duration = Duration::from_secs(5);
 
-/// The name of a far side, which makes its errors.
+/// The name of an external system, which makes its errors.
 #[derive(Debug, Clone, Copy)]
-pub struct System(pub &'static str);
+pub struct ExternalSystem(pub &'static str);
 
-impl System {
+impl ExternalSystem {
     pub fn refused(self, message: impl Into<String>) -> DriverError {
         DriverError::Refused { system: self.0, message: message.into() }
     }
@@ -64,7 +64,7 @@ impl System {
             .map_err(|error| self.refused(format!("the HTTP client cannot be made: {}", explain(error))))
     }
 
-    /// An id that the far side gave. It is saved, logged and put into labels and paths.
+    /// An id that the external system gave. It is saved, logged and put into labels and paths.
     pub fn id(self, text: String) -> Result<String, DriverError> {
         if (1..=ID_CHARS_MAX).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic()) {
             Ok(text)
@@ -79,8 +79,8 @@ impl System {
     }
 }
 
-/// `timeout` limits connecting, and then every silence of the far side. A whole call ends after twice that
-/// time, so that a far side that sends one byte now and then cannot hold a step for ever.
+/// `timeout` limits connecting, and then every silence of the external system. A whole call ends after twice that
+/// time, so that an external system that sends one byte now and then cannot hold a step for ever.
 pub fn client_builder(timeout: Duration) -> ClientBuilder {
     http_client()
         .connect_timeout(timeout)
@@ -113,14 +113,14 @@ pub async fn read_body(response: &mut Response, bytes_max: usize) -> Result<Vec<
 
 /// A whole answer. It is not yet known to be a good one.
 pub struct Answer {
-    pub system: System,
+    pub system: ExternalSystem,
     pub status: StatusCode,
     pub headers: HeaderMap,
     pub body: Vec<u8>,
 }
 
 impl Answer {
-    pub async fn to(system: System, request: RequestBuilder) -> Result<Answer, DriverError> {
+    pub async fn to(system: ExternalSystem, request: RequestBuilder) -> Result<Answer, DriverError> {
         Answer::within(ANSWER_BYTES_MAX, system, request).await.map_err(|error| match error {
             NoAnswer::Lost(error) => system.unreachable(error),
             NoAnswer::TooLong { bytes_max } => {
@@ -132,7 +132,7 @@ impl Answer {
     /// For clients that sort lost answers in their own way.
     pub async fn within(
         bytes_max: usize,
-        system: System,
+        system: ExternalSystem,
         request: RequestBuilder,
     ) -> Result<Answer, NoAnswer> {
         let mut response = request.send().await.map_err(NoAnswer::Lost)?;
@@ -166,7 +166,7 @@ impl Answer {
         self.headers.get(RETRY_AFTER).map(retry_after)
     }
 
-    /// The far side is busy, and said so with the status.
+    /// The external system is busy, and said so with the status.
     pub fn throttled(&self) -> Option<DriverError> {
         let given = self.retry_after();
         let retry_after = match self.status {
@@ -184,7 +184,7 @@ fn retry_after(value: &HeaderValue) -> Duration {
     seconds.map_or(RETRY_AFTER_DEFAULT, Duration::from_secs).min(RETRY_AFTER_MAX)
 }
 
-/// Fits into one line of a log, whatever the far side sent.
+/// Fits into one line of a log, whatever the external system sent.
 pub fn shorten(text: &str) -> String {
     let readable = |c: char| if c.is_control() { ' ' } else { c };
     let mut chars = text.trim().chars().map(readable);

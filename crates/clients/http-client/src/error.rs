@@ -6,20 +6,20 @@ use engine::Halt;
 
 /// A call to an outside system that did not bring what was asked for.
 ///
-/// No variant says that nothing happened in the world: after `Unreachable` and `Broken` the far side may well
+/// No variant says that nothing happened in the world: after `Unreachable` and `Broken` the external system may well
 /// have done the work, so the next try has to carry the same token.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DriverError {
     /// No answer came: no connection, a connection that broke, or silence for too long. Try again.
     #[error("{system} is not answering: {cause}")]
     Unreachable { system: &'static str, cause: String },
-    /// The far side is busy and said when to come back. Try again, but not earlier.
+    /// The external system is busy and said when to come back. Try again, but not earlier.
     #[error("{system} asks to wait for {} s", retry_after.as_secs())]
     Throttled { system: &'static str, retry_after: Duration },
-    /// An answer came, and it is the far side that is in trouble. Try again.
+    /// An answer came, and it is the external system that is failing. Try again.
     #[error("{system} is broken: {cause}")]
     Broken { system: &'static str, cause: String },
-    /// The far side understood and will not do it. Trying again does not help.
+    /// The external system understood and will not do it. Trying again does not help.
     #[error("{system} refused: {message}")]
     Refused { system: &'static str, message: String },
 }
@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_refusal_is_final_and_only_throttling_names_a_time() {
+    fn only_an_error_is_final_and_only_throttling_names_a_time() {
         let system = "greeter";
         check(
             DriverError::Unreachable { system, cause: "no route".into() },

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::answer::{Answer, MESSAGE_CHARS_MAX, System, client_builder, shorten};
+use crate::answer::{Answer, ExternalSystem, MESSAGE_CHARS_MAX, client_builder, shorten};
 use crate::error::DriverError;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json; charset=utf-8");
@@ -20,21 +20,21 @@ const SECRET_BYTES_MIN: usize = 4;
 
 #[derive(Debug, Clone)]
 pub struct Endpoint {
-    system: System,
+    system: ExternalSystem,
     client: Client,
     url: Url,
 }
 
 #[derive(Serialize)]
-struct Body<'a> {
+struct GraphqlRequest<'a> {
     query: &'a str,
     variables: &'a Value,
 }
 
 #[derive(Deserialize)]
-struct Reply {
+struct GraphqlResponse {
     data: Option<Data>,
-    errors: Option<Vec<Complaint>>,
+    errors: Option<Vec<GraphqlError>>,
 }
 
 #[derive(Deserialize)]
@@ -43,7 +43,7 @@ struct Data {
 }
 
 #[derive(Deserialize)]
-struct Complaint {
+struct GraphqlError {
     #[serde(default)]
     message: String,
     extensions: Option<Extensions>,
@@ -55,7 +55,7 @@ struct Extensions {
     code: Option<Value>,
 }
 
-impl Complaint {
+impl GraphqlError {
     /// The server did not carry out anything, because the query or its variables do not fit its schema. Servers tell that
     /// by the status 422, or by a code that gqlgen and Apollo share.
     fn is_about_the_query(&self, status: StatusCode) -> bool {
@@ -72,7 +72,7 @@ impl Complaint {
 }
 
 impl Endpoint {
-    pub fn new(system: System, url: &str, timeout: Duration) -> Result<Endpoint, DriverError> {
+    pub fn new(system: ExternalSystem, url: &str, timeout: Duration) -> Result<Endpoint, DriverError> {
         Ok(Endpoint { system, client: system.client(client_builder(timeout))?, url: system.url(url)? })
     }
 
@@ -82,7 +82,7 @@ impl Endpoint {
         query: &str,
         variables: &Value,
     ) -> Result<Answer, DriverError> {
-        let body = serde_json::to_vec(&Body { query, variables })
+        let body = serde_json::to_vec(&GraphqlRequest { query, variables })
             .map_err(|_| self.system.refused("the variables cannot be written as JSON"))?;
         let request = self.client.post(self.url.clone()).headers(headers);
         let request = request.header(CONTENT_TYPE, JSON).header(ACCEPT, JSON).body(body);
@@ -91,16 +91,16 @@ impl Endpoint {
 }
 
 /// What the call brought, or `None` for a null. Errors in the body count first, whatever the status is.
-/// `secrets` were sent with the call; a far side that quotes its input does not get them into our errors.
+/// `secrets` were sent with the call; an external system that quotes its input does not get them into our errors.
 pub fn result<T: DeserializeOwned>(
     answer: &Answer,
     secrets: &[&SecretString],
 ) -> Result<Option<T>, DriverError> {
-    let reply = answer.json::<Reply>("GraphQL");
-    if let Ok(Reply { errors: Some(errors), .. }) = &reply
+    let reply = answer.json::<GraphqlResponse>("GraphQL");
+    if let Ok(GraphqlResponse { errors: Some(errors), .. }) = &reply
         && let Some(first) = errors.first()
     {
-        return Err(complaint(answer, first, secrets));
+        return Err(error_body(answer, first, secrets));
     }
     if let Some(throttled) = answer.throttled() {
         return Err(throttled);
@@ -116,21 +116,21 @@ pub fn result<T: DeserializeOwned>(
 
 /// Whether nothing was carried out because the query does not fit the schema of the server.
 pub fn is_invalid(answer: &Answer) -> bool {
-    let reply = answer.json::<Reply>("GraphQL").ok();
+    let reply = answer.json::<GraphqlResponse>("GraphQL").ok();
     let errors = reply.and_then(|reply| reply.errors).unwrap_or_default();
     errors.first().is_some_and(|first| first.is_about_the_query(answer.status))
 }
 
-fn complaint(answer: &Answer, complaint: &Complaint, secrets: &[&SecretString]) -> DriverError {
+fn error_body(answer: &Answer, error_body: &GraphqlError, secrets: &[&SecretString]) -> DriverError {
     let system = answer.system;
-    let words = match shorten(&without(&complaint.message, secrets)) {
+    let words = match shorten(&without(&error_body.message, secrets)) {
         words if words.is_empty() => "an error without a message".to_owned(),
         words => words,
     };
-    let code = complaint.extensions.as_ref().and_then(|extensions| extensions.error_code.as_ref()?.as_u64());
+    let code = error_body.extensions.as_ref().and_then(|extensions| extensions.error_code.as_ref()?.as_u64());
     match code {
         Some(400..=499) => system.refused(words),
-        _ if complaint.is_about_the_query(answer.status) => system.refused(words),
+        _ if error_body.is_about_the_query(answer.status) => system.refused(words),
         _ => system.broken(words),
     }
 }
@@ -174,7 +174,7 @@ mod tests {
             headers.insert(RETRY_AFTER, text.parse().unwrap());
         }
         let status = StatusCode::from_u16(status).unwrap();
-        Answer { system: System("far"), status, headers, body: body.into() }
+        Answer { system: ExternalSystem("far"), status, headers, body: body.into() }
     }
 
     fn error(status: u16, retry_after: Option<&str>, body: &str) -> String {

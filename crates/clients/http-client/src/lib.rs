@@ -11,8 +11,8 @@ mod signature;
 mod trust;
 
 pub use answer::{
-    ANSWER_BYTES_MAX, Answer, MESSAGE_CHARS_MAX, NoAnswer, System, client_builder, explain, is_loopback,
-    read_body, shorten,
+    ANSWER_BYTES_MAX, Answer, ExternalSystem, MESSAGE_CHARS_MAX, NoAnswer, client_builder, explain,
+    is_loopback, read_body, shorten,
 };
 pub use encode::{hex, percent_encoded, percent_encoded_but};
 pub use error::DriverError;

@@ -9,7 +9,7 @@ use reqwest::header::HeaderValue;
 use serde_json::{Map, Value, json};
 
 use super::header::{IdentityError, document, header, parse};
-use super::{IdentityHeader, Requester};
+use super::{IdentityHeader, Organisation};
 
 /// The value of the identity header, as it is sent. It may hold names and addresses of people, so that it is a secret.
 #[derive(Clone)]
@@ -43,8 +43,8 @@ impl fmt::Debug for CallerIdentity {
 }
 
 /// An organisation and its account number, and no entitlement.
-impl From<&Requester> for CallerIdentity {
-    fn from(who: &Requester) -> CallerIdentity {
+impl From<&Organisation> for CallerIdentity {
+    fn from(who: &Organisation) -> CallerIdentity {
         CallerIdentity(header(who))
     }
 }
@@ -67,7 +67,7 @@ impl ServiceIdentity {
 
     pub fn identity(&self, organisation: &str) -> CallerIdentity {
         let org = self.org_id(organisation).to_owned();
-        let mut document = document(&Requester { org, account: self.account_number.clone() });
+        let mut document = document(&Organisation { org, account: self.account_number.clone() });
         if !self.entitlements.is_empty() {
             let granted = json!({"is_entitled": true, "is_trial": false});
             let entitlements: Map<String, Value> =

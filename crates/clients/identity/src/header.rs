@@ -6,7 +6,7 @@ use engine::secret::SecretString;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::Requester;
+use super::Organisation;
 
 pub const HEADER: &str = "X-Rh-Identity";
 
@@ -15,7 +15,7 @@ const HEADER_BYTES_MAX: usize = 16 * 1024;
 /// Becomes part of the name of a tenant.
 pub const ORG_CHARS_MAX: usize = 64;
 const NAME_CHARS_MAX: usize = 256;
-/// Whom the far side sees when nobody is at the keyboard.
+/// Whom the external system sees when nobody is at the keyboard.
 const OURSELVES: &str = "provision-engine";
 /// These may come without an organisation as long as they have no account number either.
 const WITHOUT_ORG: [&str; 2] = ["Associate", "X509"];
@@ -50,15 +50,15 @@ pub struct IdentityHeader {
 
 impl IdentityHeader {
     /// Whom to call others for. A caller without an organisation owns nothing.
-    pub fn requester(&self) -> Result<Requester, IdentityError> {
+    pub fn organisation(&self) -> Result<Organisation, IdentityError> {
         let org = self.org.clone().ok_or(IdentityError::NoOrg)?;
-        Ok(Requester { org, account: self.account.clone() })
+        Ok(Organisation { org, account: self.account.clone() })
     }
 }
 
 /// What is not named here is none of our business.
 #[derive(Deserialize)]
-struct Document {
+struct HeaderDocument {
     identity: Identity,
 }
 
@@ -73,9 +73,9 @@ struct Identity {
     #[serde(default)]
     internal: Option<Internal>,
     #[serde(default)]
-    user: Option<Person>,
+    user: Option<UserClaims>,
     #[serde(default)]
-    service_account: Option<Person>,
+    service_account: Option<UserClaims>,
 }
 
 #[derive(Deserialize)]
@@ -85,7 +85,7 @@ struct Internal {
 }
 
 #[derive(Deserialize)]
-struct Person {
+struct UserClaims {
     #[serde(default)]
     username: Option<String>,
     #[serde(default)]
@@ -102,7 +102,7 @@ pub fn parse(value: &str) -> Result<IdentityHeader, IdentityError> {
         return Err(IdentityError::NotBase64);
     }
     let decoded = STANDARD.decode(value).map_err(|_| IdentityError::NotBase64)?;
-    let Document { identity } = serde_json::from_slice(&decoded).map_err(|_| IdentityError::NotJson)?;
+    let HeaderDocument { identity } = serde_json::from_slice(&decoded).map_err(|_| IdentityError::NotJson)?;
     let kind = given(identity.kind);
     let account = given(identity.account_number).filter(|account| is_name(account, NAME_CHARS_MAX));
     let org = given(identity.org_id).or_else(|| given(identity.internal?.org_id));
@@ -113,17 +113,17 @@ pub fn parse(value: &str) -> Result<IdentityHeader, IdentityError> {
     }
     let kind = kind.filter(|kind| is_name(kind, NAME_CHARS_MAX)).ok_or(IdentityError::NoType)?;
     let is_org_admin = identity.user.as_ref().is_some_and(|user| user.is_org_admin);
-    let person = identity.user.or(identity.service_account);
-    let user = person.and_then(|person| given(person.username)).filter(|user| is_text(user));
+    let user_claims = identity.user.or(identity.service_account);
+    let user = user_claims.and_then(|user_claims| given(user_claims.username)).filter(|user| is_text(user));
     Ok(IdentityHeader { kind, org, account, user, is_org_admin })
 }
 
 /// The value of the header for a call that no person waits for.
-pub fn header(who: &Requester) -> SecretString {
+pub fn header(who: &Organisation) -> SecretString {
     SecretString::from(STANDARD.encode(document(who).to_string()))
 }
 
-pub(super) fn document(who: &Requester) -> Value {
+pub(super) fn document(who: &Organisation) -> Value {
     json!({"identity": {
         "type": "User",
         "org_id": who.org,

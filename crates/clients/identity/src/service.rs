@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use http_client::{Answer, DriverError, System, client_builder, shorten};
+use http_client::{Answer, DriverError, ExternalSystem, client_builder, shorten};
 use reqwest::header::HeaderValue;
 use reqwest::{Client, Method, RequestBuilder, StatusCode, Url};
 use serde::Deserialize;
@@ -12,30 +12,34 @@ use super::CallerIdentity;
 use super::header::HEADER;
 
 #[derive(Debug, Clone)]
-pub struct Service {
-    system: System,
+pub struct IdentityService {
+    system: ExternalSystem,
     client: Client,
     base: Url,
 }
 
 /// What the services say when they say no.
 #[derive(Deserialize)]
-struct Complaints {
-    errors: Vec<Complaint>,
+struct ServiceErrors {
+    errors: Vec<ServiceErrorBody>,
 }
 
 #[derive(Deserialize)]
-struct Complaint {
+struct ServiceErrorBody {
     #[serde(default)]
     title: Option<String>,
     #[serde(default)]
     detail: Option<String>,
 }
 
-impl Service {
+impl IdentityService {
     /// `url` has the version of the API at its end. `timeout` limits connecting, and then every silence.
-    pub fn new(system: System, url: &str, timeout: Duration) -> Result<Service, DriverError> {
-        Ok(Service { system, client: system.client(client_builder(timeout))?, base: system.url(url)? })
+    pub fn new(system: ExternalSystem, url: &str, timeout: Duration) -> Result<IdentityService, DriverError> {
+        Ok(IdentityService {
+            system,
+            client: system.client(client_builder(timeout))?,
+            base: system.url(url)?,
+        })
     }
 
     /// An empty last segment makes a slash at the end.
@@ -65,7 +69,7 @@ impl Service {
     /// Asks a question; only 200 is an answer to it.
     pub async fn ask(&self, request: RequestBuilder) -> Result<Answer, DriverError> {
         let answer = Answer::to(self.system, request).await?;
-        if answer.status == StatusCode::OK { Ok(answer) } else { Err(self.refusal(&answer)) }
+        if answer.status == StatusCode::OK { Ok(answer) } else { Err(self.error_response(&answer)) }
     }
 
     /// As `ask`, and what is not there is no error.
@@ -74,27 +78,27 @@ impl Service {
         match answer.status {
             StatusCode::OK => Ok(Some(answer)),
             StatusCode::NOT_FOUND => Ok(None),
-            _ => Err(self.refusal(&answer)),
+            _ => Err(self.error_response(&answer)),
         }
     }
 
-    fn refusal(&self, answer: &Answer) -> DriverError {
+    fn error_response(&self, answer: &Answer) -> DriverError {
         if let Some(throttled) = answer.throttled() {
             return throttled;
         }
         let status = answer.status;
         match status {
             StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_EARLY => self.system.broken(status.to_string()),
-            _ if status.is_client_error() => self.system.refused(complaint(answer)),
-            _ if status.is_server_error() => self.system.broken(format!("{status}: {}", complaint(answer))),
+            _ if status.is_client_error() => self.system.refused(error_body(answer)),
+            _ if status.is_server_error() => self.system.broken(format!("{status}: {}", error_body(answer))),
             _ => self.system.broken(format!("{status} was not expected")),
         }
     }
 }
 
-/// The far side's own words, or what can be read of them.
-pub fn complaint(answer: &Answer) -> String {
-    let said = serde_json::from_slice::<Complaints>(&answer.body).ok().and_then(|said| {
+/// The external system's own words, or what can be read of them.
+pub fn error_body(answer: &Answer) -> String {
+    let said = serde_json::from_slice::<ServiceErrors>(&answer.body).ok().and_then(|said| {
         let first = said.errors.into_iter().next()?;
         first.detail.filter(|detail| !detail.trim().is_empty()).or(first.title)
     });

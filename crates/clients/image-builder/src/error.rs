@@ -6,19 +6,19 @@ use engine::Halt;
 
 /// A call to Image Builder that did not bring what was asked for.
 ///
-/// The far side may have done the work all the same: `may_have_happened` tells.
+/// The external system may have done the work all the same: `may_have_happened` tells.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BuilderError {
     /// There is no such build, or it belongs to somebody else.
     #[error("image builder does not know this build")]
     Unknown,
-    /// The far side understood and said no. `message` is its own text, in one line and not too long.
+    /// The external system understood and said no. `message` is its own text, in one line and not too long.
     #[error("image builder refused with status {status}: {message}")]
     Refused { status: u16, message: String },
     /// The organisation has had all the builds that it may have for now.
     #[error("the quota of image builder is used up: {message}")]
     Quota { message: String },
-    /// The far side is busy and did nothing.
+    /// The external system is busy and did nothing.
     #[error("image builder asks to wait for {} s", retry_after.as_secs())]
     Throttled { retry_after: Duration },
     /// No connection, or one that broke.
@@ -27,7 +27,7 @@ pub enum BuilderError {
     /// Silence for too long.
     #[error("image builder did not answer in time: {cause}")]
     TimedOut { cause: String, was_asked: bool },
-    /// An answer came that nobody can use, or it is the far side that is in trouble.
+    /// An answer came that nobody can use, or it is the external system that is failing.
     #[error("image builder is broken: {cause}")]
     Broken { cause: String },
 }
@@ -44,7 +44,7 @@ impl BuilderError {
         }
     }
 
-    /// The far side may have done the work, or may be doing it still.
+    /// The external system may have done the work, or may be doing it still.
     pub fn may_have_happened(&self) -> bool {
         match self {
             BuilderError::Unknown

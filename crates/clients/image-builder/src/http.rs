@@ -5,17 +5,17 @@ use std::time::Duration;
 
 use engine::Timestamp;
 use http_client::{ANSWER_BYTES_MAX, Answer, DriverError, NoAnswer, explain};
-use identity::{CallerIdentity, Service, complaint};
+use identity::{CallerIdentity, IdentityService, error_body};
 use reqwest::header::CONTENT_TYPE;
 use reqwest::{Method, RequestBuilder, StatusCode};
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::types::{Compose, Distribution, DistributionArchitecture, Listed};
+use super::types::{Compose, Distribution, DistributionArchitecture, ListedImages};
 use super::wire::{ListBody, StatusBody, Submitted};
 use super::{BuilderError, SYSTEM};
 
-/// The far side refuses more per page.
+/// The external system refuses more per page.
 const PAGE: u32 = 100;
 /// Two thousand builds in fourteen days are twenty times what an organisation may usually have.
 const PAGES_MAX: u32 = 20;
@@ -25,14 +25,14 @@ const REQUEST_BYTES_MAX: usize = 1024 * 1024;
 /// One client, and so one pool of connections, for all calls.
 #[derive(Debug, Clone)]
 pub struct ImageBuilder {
-    service: Service,
+    service: IdentityService,
 }
 
 impl ImageBuilder {
     /// `url` ends with the version of the API, such as `/api/image-builder/v1`. `timeout` limits connecting, and
-    /// then every silence of the far side.
+    /// then every silence of the external system.
     pub fn new(url: &str, timeout: Duration) -> Result<Self, DriverError> {
-        Ok(ImageBuilder { service: Service::new(SYSTEM, url, timeout)? })
+        Ok(ImageBuilder { service: IdentityService::new(SYSTEM, url, timeout)? })
     }
 
     /// Starts a build. Every call makes another one: where the error says that it may have happened, look into
@@ -47,7 +47,7 @@ impl ImageBuilder {
         let answer = ask(call.header(CONTENT_TYPE, "application/json").body(body)).await?;
         match answer.status {
             StatusCode::CREATED => json::<Submitted>(&answer, "the id of a build").map(|body| body.id),
-            _ => Err(refusal(&answer)),
+            _ => Err(error_response(&answer)),
         }
     }
 
@@ -58,17 +58,17 @@ impl ImageBuilder {
         match answer.status {
             StatusCode::OK => json::<StatusBody>(&answer, "the status of a build").map(Compose::from),
             StatusCode::NOT_FOUND => Err(BuilderError::Unknown),
-            _ => Err(refusal(&answer)),
+            _ => Err(error_response(&answer)),
         }
     }
 
-    /// The builds that are at least as new as a moment, newest first. The far side forgets after fourteen days.
+    /// The builds that are at least as new as a moment, newest first. The external system forgets after fourteen days.
     /// Not finding a build that is there would make a second one, so that a list which does not end is an error.
     pub async fn list(
         &self,
         who: &CallerIdentity,
         newer_than: Timestamp,
-    ) -> Result<Vec<Listed>, BuilderError> {
+    ) -> Result<Vec<ListedImages>, BuilderError> {
         let mut found = Vec::new();
         // What is made meanwhile moves the others on to the next page, where they come again.
         let mut seen = HashSet::new();
@@ -91,20 +91,20 @@ impl ImageBuilder {
         Err(BuilderError::broken(format!("it lists more than {most} builds since {newer_than}")))
     }
 
-    /// One page of the list, newest first, and how many there are in all. The far side takes a limit of 1 to 100.
+    /// One page of the list, newest first, and how many there are in all. The external system takes a limit of 1 to 100.
     pub async fn page(
         &self,
         who: &CallerIdentity,
         limit: u32,
         offset: u32,
-    ) -> Result<(Vec<Listed>, u64), BuilderError> {
+    ) -> Result<(Vec<ListedImages>, u64), BuilderError> {
         let call = self.service.request(Method::GET, &["composes"], who);
         let answer = ask(call.query(&[("limit", limit), ("offset", offset)])).await?;
         if answer.status != StatusCode::OK {
-            return Err(refusal(&answer));
+            return Err(error_response(&answer));
         }
         let body = json::<ListBody>(&answer, "a list of builds")?;
-        Ok((body.data.into_iter().map(Listed::from).collect(), body.meta.count))
+        Ok((body.data.into_iter().map(ListedImages::from).collect(), body.meta.count))
     }
 
     /// Takes a build out of the list. It neither stops the build nor deletes the image, and the build still counts
@@ -116,7 +116,7 @@ impl ImageBuilder {
             StatusCode::OK | StatusCode::NO_CONTENT if answer.body.trim_ascii().is_empty() => Ok(()),
             StatusCode::OK => json::<Value>(&answer, "the end of a build").map(|_| ()),
             StatusCode::NOT_FOUND => Ok(()),
-            _ => Err(refusal(&answer)),
+            _ => Err(error_response(&answer)),
         }
     }
 
@@ -125,7 +125,7 @@ impl ImageBuilder {
         let answer = ask(self.service.request(Method::GET, &["distributions"], who)).await?;
         match answer.status {
             StatusCode::OK => json(&answer, "a list of distributions"),
-            _ => Err(refusal(&answer)),
+            _ => Err(error_response(&answer)),
         }
     }
 
@@ -139,14 +139,14 @@ impl ImageBuilder {
         let answer = ask(call).await?;
         match answer.status {
             StatusCode::OK => json(&answer, "a list of architectures"),
-            _ => Err(refusal(&answer)),
+            _ => Err(error_response(&answer)),
         }
     }
 
     /// Whether it takes calls at all. Changes nothing.
     pub async fn ready(&self, who: &CallerIdentity) -> Result<(), BuilderError> {
         let answer = ask(self.service.request(Method::GET, &["ready"], who)).await?;
-        if answer.status == StatusCode::OK { Ok(()) } else { Err(refusal(&answer)) }
+        if answer.status == StatusCode::OK { Ok(()) } else { Err(error_response(&answer)) }
     }
 }
 
@@ -177,11 +177,11 @@ fn json<T: serde::de::DeserializeOwned>(answer: &Answer, what: &str) -> Result<T
     })
 }
 
-fn refusal(answer: &Answer) -> BuilderError {
+fn error_response(answer: &Answer) -> BuilderError {
     if let Some(DriverError::Throttled { retry_after, .. }) = answer.throttled() {
         return BuilderError::Throttled { retry_after };
     }
-    let (status, message) = (answer.status, complaint(answer));
+    let (status, message) = (answer.status, error_body(answer));
     match status {
         StatusCode::FORBIDDEN if message.to_lowercase().contains("quota") => BuilderError::Quota { message },
         StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_EARLY => BuilderError::broken(status.to_string()),

@@ -11,8 +11,8 @@ mod wire;
 pub use self::error::BuilderError;
 pub use self::http::ImageBuilder;
 pub use self::types::{
-    BuildStatus, Compose, Distribution, DistributionArchitecture, Listed, Upload, UploadStatus,
+    BuildStatus, Compose, Distribution, DistributionArchitecture, ListedImages, Upload, UploadStatus,
 };
-use http_client::System;
+use http_client::ExternalSystem;
 
-const SYSTEM: System = System("image builder");
+const SYSTEM: ExternalSystem = ExternalSystem("image builder");

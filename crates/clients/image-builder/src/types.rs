@@ -90,7 +90,7 @@ pub struct DistributionArchitecture {
 
 /// One build in the list of an organisation.
 #[derive(Clone, PartialEq)]
-pub struct Listed {
+pub struct ListedImages {
     pub id: Uuid,
     pub created_at: Timestamp,
     pub image_name: Option<String>,
@@ -112,7 +112,7 @@ impl fmt::Debug for Compose {
     }
 }
 
-impl fmt::Debug for Listed {
+impl fmt::Debug for ListedImages {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Listed")
             .field("id", &self.id)

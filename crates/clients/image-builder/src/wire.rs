@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::types::{BuildStatus, Compose, Listed, Upload, UploadStatus};
+use super::types::{BuildStatus, Compose, ListedImages, Upload, UploadStatus};
 
 /// Errors of errors; nobody needs to see deeper.
 const NESTED_MAX: usize = 8;
@@ -31,15 +31,15 @@ pub(super) struct StatusBody {
 struct ImageStatus {
     status: BuildStatus,
     #[serde(default)]
-    progress: Option<Progress>,
+    progress: Option<BuildProgress>,
     #[serde(default)]
     upload_status: Option<UploadBody>,
     #[serde(default)]
-    error: Option<Trouble>,
+    error: Option<BuildErrorBody>,
 }
 
 #[derive(Deserialize)]
-struct Progress {
+struct BuildProgress {
     done: u32,
     total: u32,
 }
@@ -54,7 +54,7 @@ struct UploadBody {
 }
 
 #[derive(Deserialize)]
-struct Trouble {
+struct BuildErrorBody {
     #[serde(default)]
     id: i64,
     #[serde(default)]
@@ -89,7 +89,7 @@ impl From<StatusBody> for Compose {
         let StatusBody { image_status, request } = body;
         let image = &request["image_requests"][0];
         let error = match image_status.error {
-            Some(trouble) => trouble.message(0).or_else(|| without_words(image_status.status)),
+            Some(failure) => failure.message(0).or_else(|| without_words(image_status.status)),
             None => without_words(image_status.status),
         };
         Compose {
@@ -111,11 +111,11 @@ impl From<UploadBody> for Upload {
     }
 }
 
-impl From<ListedBody> for Listed {
-    fn from(body: ListedBody) -> Listed {
+impl From<ListedBody> for ListedImages {
+    fn from(body: ListedBody) -> ListedImages {
         let ListedBody { id, created_at, image_name, request } = body;
         let description = text(&request["image_description"]);
-        Listed {
+        ListedImages {
             id,
             created_at,
             image_name: image_name.filter(|name| !name.is_empty()),
@@ -125,7 +125,7 @@ impl From<ListedBody> for Listed {
     }
 }
 
-impl Trouble {
+impl BuildErrorBody {
     /// The reason. One that only points at another is followed by that other, and one that is empty gives way to
     /// what the details say.
     fn message(&self, depth: usize) -> Option<String> {
@@ -149,7 +149,7 @@ fn nested(details: &Value, depth: usize) -> Option<String> {
     };
     match first {
         Value::String(words) => Some(shorten(words)).filter(|words| !words.is_empty()),
-        Value::Object(_) => Trouble::deserialize(first).ok()?.message(depth),
+        Value::Object(_) => BuildErrorBody::deserialize(first).ok()?.message(depth),
         _ => None,
     }
 }

@@ -13,7 +13,7 @@ use rdkafka::message::{BorrowedMessage, Headers as _, Message as _};
 use tokio::sync::oneshot;
 use tracing::debug;
 
-use super::watch::Watch;
+use super::watch::DeliveryWatch;
 use super::{KafkaOptions, MESSAGE_BYTES_MAX, SYSTEM, check_topic};
 
 /// So many may be handed out and not done. Then `next` waits.
@@ -46,7 +46,7 @@ const CLOSE_LIMIT: Duration = Duration::from_secs(5);
 pub struct Consumer {
     topic: String,
     // Given up before `owed`, so that the thread that commits is the one that closes it.
-    stream: Arc<StreamConsumer<Watch>>,
+    stream: Arc<StreamConsumer<DeliveryWatch>>,
     /// Tells that thread that there is something to commit.
     owed: SyncSender<()>,
     /// Ends when that thread does.
@@ -63,12 +63,12 @@ pub struct Received {
     /// As it came. Empty where `unreadable` says why.
     pub payload: Vec<u8>,
     pub headers: Vec<(String, String)>,
-    pub unreadable: Option<Unreadable>,
+    pub unreadable: Option<PayloadError>,
 }
 
 /// Why the payload of a message is not here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Unreadable {
+pub enum PayloadError {
     #[error("the message has {bytes} bytes, and {MESSAGE_BYTES_MAX} are allowed")]
     TooLong { bytes: usize },
 }
@@ -93,8 +93,8 @@ impl Consumer {
             .set("fetch.message.max.bytes", MESSAGE_BYTES_MAX.to_string())
             .set("queued.max.messages.kbytes", FETCHED_KBYTES_MAX)
             .set("receive.message.max.bytes", ANSWER_BYTES_MAX);
-        let watch = Watch::new(format!("the consumer of {topic}"));
-        let stream: StreamConsumer<Watch> = config
+        let watch = DeliveryWatch::new(format!("the consumer of {topic}"));
+        let stream: StreamConsumer<DeliveryWatch> = config
             .create_with_context(watch)
             .map_err(|error| SYSTEM.refused(format!("no consumer can be made: {error}")))?;
         stream
@@ -181,7 +181,7 @@ impl Consumer {
 
 /// A commit waits for the brokers, and only then is it known whether it arrived. So it has a thread of its own, which
 /// commits everything that is done by then. It ends with the consumer, which is closed here, because that waits too.
-fn commit_until_closed(stream: &StreamConsumer<Watch>, owes: &Receiver<()>) {
+fn commit_until_closed(stream: &StreamConsumer<DeliveryWatch>, owes: &Receiver<()>) {
     let mut is_owing = false;
     loop {
         let asked =
@@ -225,7 +225,7 @@ impl Received {
             key: message.key().map(|key| String::from_utf8_lossy(key).into_owned()),
             payload: if is_too_long { Vec::new() } else { payload.to_vec() },
             headers: headers.collect(),
-            unreadable: is_too_long.then_some(Unreadable::TooLong { bytes: payload.len() }),
+            unreadable: is_too_long.then_some(PayloadError::TooLong { bytes: payload.len() }),
         }
     }
 

@@ -11,15 +11,15 @@ mod progress;
 mod security;
 mod watch;
 
-use http_client::{DriverError, System};
+use http_client::{DriverError, ExternalSystem};
 use rdkafka::ClientConfig;
 use rdkafka::config::RDKafkaLogLevel;
 
-pub use self::consumer::{Consumer, Received, Unreadable};
+pub use self::consumer::{Consumer, PayloadError, Received};
 pub use self::producer::{Message, Producer};
 pub use self::security::{Sasl, Security};
 
-pub(crate) const SYSTEM: System = System("kafka");
+pub(crate) const SYSTEM: ExternalSystem = ExternalSystem("kafka");
 
 /// What brokers take unless they were told otherwise. A longer message is neither sent nor handed out.
 pub const MESSAGE_BYTES_MAX: usize = 1_000_000;
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_and_groups_are_checked_before_anybody_connects() {
+    fn addresses_and_groups_are_checked_before_anyone_connects() {
         let options = |brokers: &str, group: &str| KafkaOptions {
             brokers: brokers.into(),
             group: group.into(),

@@ -8,18 +8,18 @@ use tracing::{debug, error, info, warn};
 
 /// One client's line. Its errors come again with every try to connect, and a log is no place to count them.
 #[derive(Debug)]
-pub(super) struct Line {
+pub(super) struct ClientLog {
     /// Who speaks over it, for the log.
     whose: String,
-    told: Mutex<Told>,
+    told: Mutex<LastLogged>,
 }
 
 #[derive(Debug, Default)]
-struct Told {
+struct LastLogged {
     is_lost: bool,
     /// How many statistics in a row had a broker that was up.
     ups: u32,
-    complaints: Vec<RDKafkaErrorCode>,
+    error_texts: Vec<RDKafkaErrorCode>,
 }
 
 /// A broker that starts takes connections and drops them again. So it counts as back when this many statistics in a
@@ -29,21 +29,21 @@ const UPS: u32 = 2;
 /// The part of the client's statistics that matters here.
 #[derive(Deserialize)]
 struct Statistics {
-    brokers: std::collections::HashMap<String, Broker>,
+    brokers: std::collections::HashMap<String, BrokerLog>,
 }
 
 #[derive(Deserialize)]
-struct Broker {
+struct BrokerLog {
     state: String,
 }
 
-impl Line {
-    pub(super) fn new(whose: String) -> Line {
-        Line { whose, told: Mutex::default() }
+impl ClientLog {
+    pub(super) fn new(whose: String) -> ClientLog {
+        ClientLog { whose, told: Mutex::default() }
     }
 
     pub(super) fn error(&self, error: &KafkaError) {
-        self.trouble(error.rdkafka_error_code().unwrap_or(RDKafkaErrorCode::Unknown));
+        self.failure(error.rdkafka_error_code().unwrap_or(RDKafkaErrorCode::Unknown));
     }
 
     /// What the client says to itself repeats its errors, once per broker and try.
@@ -52,7 +52,7 @@ impl Line {
     }
 
     /// Something went wrong. One broker of several is no reason to speak up: the client goes to another.
-    fn trouble(&self, code: RDKafkaErrorCode) {
+    fn failure(&self, code: RDKafkaErrorCode) {
         use RDKafkaErrorCode as Code;
         let whose = &self.whose;
         match code {
@@ -90,9 +90,9 @@ impl Line {
 
     fn is_new(&self, code: RDKafkaErrorCode) -> bool {
         let mut told = self.told();
-        let is_new = !told.complaints.contains(&code);
+        let is_new = !told.error_texts.contains(&code);
         if is_new {
-            told.complaints.push(code);
+            told.error_texts.push(code);
         }
         is_new
     }
@@ -113,8 +113,8 @@ impl Line {
     /// A message went over the line, so nothing is wrong with it.
     pub(super) fn well(&self) {
         self.is_back();
-        let complaints = std::mem::take(&mut self.told().complaints);
-        if !complaints.is_empty() {
+        let error_texts = std::mem::take(&mut self.told().error_texts);
+        if !error_texts.is_empty() {
             info!(whose = self.whose, "kafka does not complain any longer");
         }
     }
@@ -125,7 +125,7 @@ impl Line {
         }
     }
 
-    fn told(&self) -> MutexGuard<'_, Told> {
+    fn told(&self) -> MutexGuard<'_, LastLogged> {
         self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -134,26 +134,26 @@ impl Line {
 mod tests {
     use super::*;
 
-    fn state(line: &Line) -> (bool, usize) {
+    fn state(line: &ClientLog) -> (bool, usize) {
         let told = line.told();
-        (told.is_lost, told.complaints.len())
+        (told.is_lost, told.error_texts.len())
     }
 
     #[test]
-    fn trouble_is_remembered_until_the_opposite_is_known() {
-        let line = Line::new("a consumer".into());
-        line.trouble(RDKafkaErrorCode::BrokerTransportFailure);
+    fn failure_is_remembered_until_the_opposite_is_known() {
+        let line = ClientLog::new("a consumer".into());
+        line.failure(RDKafkaErrorCode::BrokerTransportFailure);
         assert_eq!(state(&line), (false, 0));
         for _ in 0..3 {
-            line.trouble(RDKafkaErrorCode::AllBrokersDown);
-            line.trouble(RDKafkaErrorCode::TopicAuthorizationFailed);
+            line.failure(RDKafkaErrorCode::AllBrokersDown);
+            line.failure(RDKafkaErrorCode::TopicAuthorizationFailed);
         }
         assert_eq!(state(&line), (true, 1));
         let up = br#"{"brokers": {"a:1/1": {"state": "DOWN"}, "b:1/2": {"state": "UP"}}}"#;
         line.statistics(br#"{"brokers": {"a:1/1": {"state": "CONNECT"}}}"#);
         line.statistics(up);
         assert_eq!(state(&line), (true, 1), "a broker that starts may be gone again");
-        line.trouble(RDKafkaErrorCode::AllBrokersDown);
+        line.failure(RDKafkaErrorCode::AllBrokersDown);
         line.statistics(up);
         assert_eq!(state(&line), (true, 1));
         line.statistics(up);

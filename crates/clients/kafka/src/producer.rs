@@ -13,7 +13,7 @@ use rdkafka::producer::{FutureProducer, FutureRecord, Producer as _};
 use tracing::warn;
 
 use super::consumer::Received;
-use super::line::Line;
+use super::line::ClientLog;
 use super::watch::Ear;
 use super::{DEAD_LETTER_SUFFIX, KafkaOptions, MESSAGE_BYTES_MAX, SYSTEM, check_topic};
 
@@ -51,12 +51,12 @@ impl fmt::Debug for Message {
 #[derive(Clone)]
 pub struct Producer {
     config: ClientConfig,
-    line: Arc<Line>,
-    client: Arc<Mutex<Client>>,
+    line: Arc<ClientLog>,
+    client: Arc<Mutex<ProducerClient>>,
 }
 
 /// The connection, which has to be made anew after an error that it does not survive.
-struct Client {
+struct ProducerClient {
     inner: FutureProducer<Ear>,
     generation: u64,
     /// Whether the brokers recognise a message that the client sent twice.
@@ -74,9 +74,9 @@ impl Producer {
             .set("queue.buffering.max.messages", QUEUED_MAX)
             .set("queue.buffering.max.kbytes", QUEUED_KBYTES_MAX)
             .set("linger.ms", "0");
-        let line = Arc::new(Line::new("the producer".into()));
+        let line = Arc::new(ClientLog::new("the producer".into()));
         let inner = connect(&config, &line, true)?;
-        let client = Client { inner, generation: 0, is_idempotent: true };
+        let client = ProducerClient { inner, generation: 0, is_idempotent: true };
         Ok(Producer { config, line, client: Arc::new(Mutex::new(client)) })
     }
 
@@ -88,7 +88,7 @@ impl Producer {
 
     /// Sends what cannot be read to the topic for such messages, as it came, with headers that say where it was and why
     /// it is there. Afterwards it is done.
-    pub async fn bury(&self, received: &Received, why: &str) -> Result<(), DriverError> {
+    pub async fn dead_letter(&self, received: &Received, why: &str) -> Result<(), DriverError> {
         let mut headers = received.headers.clone();
         headers.retain(|(name, _)| !name.starts_with("dead-letter-"));
         let why: String = shorten(why).chars().take(REASON_CHARS_MAX).collect();
@@ -157,7 +157,7 @@ impl Producer {
         }
     }
 
-    fn client(&self) -> MutexGuard<'_, Client> {
+    fn client(&self) -> MutexGuard<'_, ProducerClient> {
         self.client.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -170,7 +170,7 @@ impl fmt::Debug for Producer {
 
 fn connect(
     config: &ClientConfig,
-    line: &Arc<Line>,
+    line: &Arc<ClientLog>,
     is_idempotent: bool,
 ) -> Result<FutureProducer<Ear>, DriverError> {
     let mut config = config.clone();

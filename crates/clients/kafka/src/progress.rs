@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 /// What was handed out, by partition.
 #[derive(Debug, Default)]
-pub(super) struct Progress {
+pub(super) struct PartitionProgress {
     partitions: HashMap<i32, Partition>,
 }
 
@@ -18,7 +18,7 @@ struct Partition {
     told: i64,
 }
 
-impl Progress {
+impl PartitionProgress {
     pub(super) fn hand_out(&mut self, partition: i32, offset: i64) {
         let fresh = || Partition { open: BTreeSet::new(), last: offset, told: offset - 1 };
         let partition = self.partitions.entry(partition).or_insert_with(fresh);
@@ -57,7 +57,7 @@ mod tests {
 
     #[test]
     fn what_is_done_out_of_order_waits_for_those_before_it() {
-        let mut progress = Progress::default();
+        let mut progress = PartitionProgress::default();
         for offset in [5, 6, 9, 12] {
             progress.hand_out(0, offset);
         }
@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn what_was_handed_out_before_a_partition_left_counts_no_more() {
-        let mut progress = Progress::default();
+        let mut progress = PartitionProgress::default();
         progress.hand_out(0, 5);
         progress.hand_out(0, 6);
         progress.forget(0);

@@ -10,26 +10,26 @@ use rdkafka::topic_partition_list::TopicPartitionList;
 use tokio::sync::Notify;
 use tracing::debug;
 
-use super::line::Line;
-use super::progress::Progress;
+use super::line::ClientLog;
+use super::progress::PartitionProgress;
 
 /// What listens to a producer.
-pub(super) struct Ear(pub(super) Arc<Line>);
+pub(super) struct Ear(pub(super) Arc<ClientLog>);
 
 /// What listens to a consumer.
-pub(super) struct Watch {
-    pub(super) line: Line,
-    progress: Mutex<Progress>,
+pub(super) struct DeliveryWatch {
+    pub(super) line: ClientLog,
+    progress: Mutex<PartitionProgress>,
     /// There may be room for another message.
     pub(super) room: Notify,
 }
 
-impl Watch {
-    pub(super) fn new(whose: String) -> Watch {
-        Watch { line: Line::new(whose), progress: Mutex::default(), room: Notify::new() }
+impl DeliveryWatch {
+    pub(super) fn new(whose: String) -> DeliveryWatch {
+        DeliveryWatch { line: ClientLog::new(whose), progress: Mutex::default(), room: Notify::new() }
     }
 
-    pub(super) fn progress(&self) -> MutexGuard<'_, Progress> {
+    pub(super) fn progress(&self) -> MutexGuard<'_, PartitionProgress> {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -57,7 +57,7 @@ impl ClientContext for Ear {
     }
 }
 
-impl ClientContext for Watch {
+impl ClientContext for DeliveryWatch {
     fn log(&self, _level: RDKafkaLogLevel, facility: &str, message: &str) {
         self.line.chatter(facility, message);
     }
@@ -71,7 +71,7 @@ impl ClientContext for Watch {
     }
 }
 
-impl ConsumerContext for Watch {
+impl ConsumerContext for DeliveryWatch {
     fn pre_rebalance(&self, consumer: &BaseConsumer<Self>, rebalance: &Rebalance<'_>) {
         if let Rebalance::Revoke(partitions) = rebalance {
             // The last chance to say what is done: it goes out before the partitions do.

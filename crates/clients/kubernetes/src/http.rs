@@ -11,7 +11,7 @@ use reqwest::{Certificate, Client, Identity, Method, StatusCode, Url};
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use super::kubeconfig::{Credentials, Kubeconfig};
+use super::kubeconfig::{ClusterCredentials, Kubeconfig};
 use super::types::{ListBody, StatusBody, TokenBody};
 use super::{Cluster, Clusters, LabelledObject, ObjectKind, SYSTEM, ServiceAccountToken};
 
@@ -67,12 +67,12 @@ impl HttpCluster {
             builder = builder.tls_certs_only(certificates);
         }
         match kubeconfig.credentials() {
-            Credentials::Token(token) => {
+            ClusterCredentials::Token(token) => {
                 let mut bearer = SYSTEM.header("token", &format!("Bearer {}", token.expose_secret()))?;
                 bearer.set_sensitive(true);
                 headers.insert(AUTHORIZATION, bearer);
             }
-            Credentials::Certificate { pem } => {
+            ClusterCredentials::Certificate { pem } => {
                 let identity = Identity::from_pem(pem.expose_secret().as_bytes()).map_err(|_| {
                     SYSTEM.refused("client-certificate-data and client-key-data of the kubeconfig do not fit")
                 })?;

@@ -18,11 +18,11 @@ pub struct Kubeconfig {
     server: String,
     url: Url,
     authority: Option<Vec<u8>>,
-    credentials: Credentials,
+    credentials: ClusterCredentials,
 }
 
 #[derive(Debug, Clone)]
-pub(super) enum Credentials {
+pub(super) enum ClusterCredentials {
     Token(SecretString),
     /// The certificate and its key.
     Certificate {
@@ -123,7 +123,7 @@ impl Kubeconfig {
         self.authority.as_deref()
     }
 
-    pub(super) fn credentials(&self) -> &Credentials {
+    pub(super) fn credentials(&self) -> &ClusterCredentials {
         &self.credentials
     }
 }
@@ -191,9 +191,9 @@ fn authority(cluster: &ClusterEntry) -> Result<Option<Vec<u8>>, String> {
     data.map(|data| decoded("certificate-authority-data", data)).transpose()
 }
 
-fn credentials(user: UserEntry) -> Result<Credentials, String> {
+fn credentials(user: UserEntry) -> Result<ClusterCredentials, String> {
     if let Some(token) = user.token.filter(|token| !token.is_empty()) {
-        return Ok(Credentials::Token(token.into()));
+        return Ok(ClusterCredentials::Token(token.into()));
     }
     if let (Some(certificate), Some(key)) = (&user.client_certificate_data, &user.client_key_data) {
         let mut pem = decoded("client-certificate-data", certificate)?;
@@ -201,7 +201,7 @@ fn credentials(user: UserEntry) -> Result<Credentials, String> {
         pem.extend(decoded("client-key-data", key)?);
         let pem =
             String::from_utf8(pem).map_err(|_| "client-certificate-data of the kubeconfig is not PEM")?;
-        return Ok(Credentials::Certificate { pem: pem.into() });
+        return Ok(ClusterCredentials::Certificate { pem: pem.into() });
     }
     let unusable = [
         (user.exec.is_some(), "exec runs a program"),
@@ -247,8 +247,8 @@ mod tests {
 
     fn token(kubeconfig: &Kubeconfig) -> &str {
         match kubeconfig.credentials() {
-            Credentials::Token(token) => token.expose_secret(),
-            Credentials::Certificate { .. } => panic!("a token was expected"),
+            ClusterCredentials::Token(token) => token.expose_secret(),
+            ClusterCredentials::Certificate { .. } => panic!("a token was expected"),
         }
     }
 
@@ -268,7 +268,9 @@ mod tests {
         );
         let kubeconfig = Kubeconfig::parse(&yaml(SERVER, &user)).unwrap();
         assert!(!format!("{kubeconfig:?}").contains("hunter2"));
-        let Credentials::Certificate { pem } = kubeconfig.credentials() else { panic!("no certificate") };
+        let ClusterCredentials::Certificate { pem } = kubeconfig.credentials() else {
+            panic!("no certificate")
+        };
         assert_eq!(pem.expose_secret(), "certificate\nhunter2");
     }
 

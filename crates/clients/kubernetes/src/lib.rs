@@ -9,13 +9,13 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use engine::secret::SecretString;
-use http_client::{DriverError, System};
+use http_client::{DriverError, ExternalSystem};
 use time::OffsetDateTime;
 
 pub use self::http::HttpClusters;
 pub use self::kubeconfig::{Kubeconfig, user_kubeconfig};
 
-const SYSTEM: System = System("cluster");
+const SYSTEM: ExternalSystem = ExternalSystem("cluster");
 
 /// The kinds that carry data for others to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use http_client::{DriverError, NoAnswer, System, client_builder, explain, read_body};
+use http_client::{DriverError, ExternalSystem, NoAnswer, client_builder, explain, read_body};
 use reqwest::header::CONNECTION;
 use reqwest::{Client, RequestBuilder, Response, StatusCode};
 use tokio::sync::Semaphore;
@@ -21,7 +21,7 @@ const CONNECTIONS_MIN: usize = 3;
 const CONNECTIONS_MAX: usize = 1024;
 
 /// A whole answer. It is not yet known to be a good one.
-pub(super) struct Reply {
+pub(super) struct RawReply {
     pub(super) status: StatusCode,
     pub(super) body: Vec<u8>,
 }
@@ -29,7 +29,7 @@ pub(super) struct Reply {
 /// What is safe to do a second time when a connection ends without an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Repeat {
-    /// A read. It may use a connection that the far side is about to close.
+    /// A read. It may use a connection that the external system is about to close.
     Once,
     /// A write. It gets a connection of its own, so that it is not lost to an old one.
     Never,
@@ -53,7 +53,7 @@ const QUARTERS: usize = 4;
 
 impl Clients {
     pub(super) fn new(places: usize, timeout: Duration) -> Result<Clients, DriverError> {
-        let system = System("opennebula");
+        let system = ExternalSystem("opennebula");
         if !(CONNECTIONS_MIN..=CONNECTIONS_MAX).contains(&places) {
             let limits = format!("its connections must be {CONNECTIONS_MIN} to {CONNECTIONS_MAX}");
             return Err(system.refused(limits));
@@ -70,20 +70,20 @@ impl Clients {
 }
 
 pub(super) struct Connections {
-    system: System,
+    system: ExternalSystem,
     clients: Clients,
     reads: Semaphore,
     writes: Semaphore,
 }
 
 impl Connections {
-    pub(super) fn new(system: System, clients: Clients) -> Connections {
+    pub(super) fn new(system: ExternalSystem, clients: Clients) -> Connections {
         let (reads, writes) = (Semaphore::new(clients.reads), Semaphore::new(clients.writes));
         Connections { system, clients, reads, writes }
     }
 
     /// For a service that only gets calls with a connection of their own: all places are for them.
-    pub(super) fn never_kept(system: System, clients: Clients) -> Connections {
+    pub(super) fn never_kept(system: ExternalSystem, clients: Clients) -> Connections {
         let (reads, writes) = (Semaphore::new(0), Semaphore::new(clients.places));
         Connections { system, clients, reads, writes }
     }
@@ -93,7 +93,7 @@ impl Connections {
         &self,
         repeat: Repeat,
         request: impl Fn(&Client) -> RequestBuilder,
-    ) -> Result<Reply, NebulaError> {
+    ) -> Result<RawReply, NebulaError> {
         let places = match repeat {
             Repeat::Once => &self.reads,
             Repeat::Never => &self.writes,
@@ -116,10 +116,10 @@ impl Connections {
                 NebulaError::broken(self.system.0, format!("the answer is longer than {bytes_max} bytes"))
             }
         })?;
-        Ok(Reply { status: response.status(), body })
+        Ok(RawReply { status: response.status(), body })
     }
 
-    /// On a connection of its own, which the far side closes as soon as it has answered.
+    /// On a connection of its own, which the external system closes as soon as it has answered.
     async fn alone(&self, request: impl Fn(&Client) -> RequestBuilder) -> reqwest::Result<Response> {
         request(&self.clients.fresh).header(CONNECTION, "close").send().await
     }
@@ -146,9 +146,9 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn without_a_place_nobody_is_asked() {
+    async fn without_a_place_no_one_is_asked() {
         let clients = Clients::new(3, Duration::from_millis(20)).unwrap();
-        let connections = Connections::new(System("oned"), clients);
+        let connections = Connections::new(ExternalSystem("oned"), clients);
         let _all = connections.reads.acquire().await.unwrap();
         let reply = connections.ask(Repeat::Once, |_| panic!("somebody was asked")).await;
         let error = reply.err().unwrap();

@@ -12,7 +12,7 @@ const SECRET_BYTES_MAX: usize = 4096;
 
 /// A user of OpenNebula and a password or a login token.
 #[derive(Clone)]
-pub struct Credentials {
+pub struct NebulaCredentials {
     pub user: String,
     secret: SecretString,
 }
@@ -28,9 +28,9 @@ pub enum BadCredentials {
     Secret,
 }
 
-impl Credentials {
+impl NebulaCredentials {
     /// Refuses what `oned` could read in another way than it was meant.
-    pub fn new(user: impl Into<String>, secret: SecretString) -> Result<Credentials, BadCredentials> {
+    pub fn new(user: impl Into<String>, secret: SecretString) -> Result<NebulaCredentials, BadCredentials> {
         let user = user.into();
         let length = user.chars().count();
         if !(1..=USER_CHARS_MAX).contains(&length) || user.chars().any(|c| c == ':' || is_white(c)) {
@@ -40,11 +40,11 @@ impl Credentials {
         if !(1..=SECRET_BYTES_MAX).contains(&text.len()) || text.chars().any(is_white) {
             return Err(BadCredentials::Secret);
         }
-        Ok(Credentials { user, secret })
+        Ok(NebulaCredentials { user, secret })
     }
 
     /// From what stands after `Basic` in a header. A password may have colons.
-    pub fn from_basic(payload: &str) -> Result<Credentials, BadCredentials> {
+    pub fn from_basic(payload: &str) -> Result<NebulaCredentials, BadCredentials> {
         let payload = payload.trim();
         // The pair can be longer than its parts may be, but not by much.
         if payload.len() > 2 * (SECRET_BYTES_MAX + 4 * USER_CHARS_MAX) {
@@ -52,13 +52,13 @@ impl Credentials {
         }
         let bytes = STANDARD.decode(payload).or_else(|_| STANDARD_NO_PAD.decode(payload));
         let text = bytes.ok().and_then(|bytes| String::from_utf8(bytes).ok());
-        Credentials::parse(&SecretString::from(text.ok_or(BadCredentials::NotAPair)?))
+        NebulaCredentials::parse(&SecretString::from(text.ok_or(BadCredentials::NotAPair)?))
     }
 
     /// Reads what `text` gave.
-    pub fn parse(text: &SecretString) -> Result<Credentials, BadCredentials> {
+    pub fn parse(text: &SecretString) -> Result<NebulaCredentials, BadCredentials> {
         let (user, secret) = text.expose_secret().split_once(':').ok_or(BadCredentials::NotAPair)?;
-        Credentials::new(user, SecretString::from(secret))
+        NebulaCredentials::new(user, SecretString::from(secret))
     }
 
     /// The first parameter of every call to `oned`.
@@ -76,7 +76,7 @@ impl Credentials {
     }
 }
 
-impl fmt::Debug for Credentials {
+impl fmt::Debug for NebulaCredentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Credentials").field("user", &self.user).finish_non_exhaustive()
     }
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn a_password_keeps_its_colons() {
-        let credentials = Credentials::from_basic(&STANDARD.encode("cognit:a:b:")).unwrap();
+        let credentials = NebulaCredentials::from_basic(&STANDARD.encode("cognit:a:b:")).unwrap();
         assert_eq!(credentials.user, "cognit");
         assert_eq!(credentials.secret().expose_secret(), "a:b:");
         assert_eq!(credentials.session().expose_secret(), "cognit:a:b:");
@@ -104,34 +104,49 @@ mod tests {
 
     #[test]
     fn what_was_sealed_is_read_back() {
-        let credentials = Credentials::new("cognit", secret("a:b")).unwrap();
-        let again = Credentials::parse(&credentials.text()).unwrap();
+        let credentials = NebulaCredentials::new("cognit", secret("a:b")).unwrap();
+        let again = NebulaCredentials::parse(&credentials.text()).unwrap();
         assert_eq!((again.user.as_str(), again.secret().expose_secret()), ("cognit", "a:b"));
     }
 
     #[test]
     fn a_pair_with_an_empty_half_is_refused() {
-        assert_eq!(Credentials::from_basic("Og==").unwrap_err(), BadCredentials::User);
-        assert_eq!(Credentials::from_basic(&STANDARD.encode(":p")).unwrap_err(), BadCredentials::User);
-        assert_eq!(Credentials::from_basic(&STANDARD.encode("u:")).unwrap_err(), BadCredentials::Secret);
+        assert_eq!(NebulaCredentials::from_basic("Og==").unwrap_err(), BadCredentials::User);
+        assert_eq!(NebulaCredentials::from_basic(&STANDARD.encode(":p")).unwrap_err(), BadCredentials::User);
+        assert_eq!(
+            NebulaCredentials::from_basic(&STANDARD.encode("u:")).unwrap_err(),
+            BadCredentials::Secret
+        );
         for nothing in ["", "%%%", "Y29nbml0", "/////w=="] {
-            assert_eq!(Credentials::from_basic(nothing).unwrap_err(), BadCredentials::NotAPair, "{nothing}");
+            assert_eq!(
+                NebulaCredentials::from_basic(nothing).unwrap_err(),
+                BadCredentials::NotAPair,
+                "{nothing}"
+            );
         }
     }
 
     #[test]
     fn what_oned_would_split_in_another_place_is_refused() {
         for user in ["", "a b", "a:b", "a\n", &"x".repeat(129)] {
-            assert_eq!(Credentials::new(user, secret("p")).unwrap_err(), BadCredentials::User, "{user:?}");
+            assert_eq!(
+                NebulaCredentials::new(user, secret("p")).unwrap_err(),
+                BadCredentials::User,
+                "{user:?}"
+            );
         }
         for text in ["", "a b", "a\tb", "a\u{0}", &"x".repeat(SECRET_BYTES_MAX + 1)] {
-            assert_eq!(Credentials::new("u", secret(text)).unwrap_err(), BadCredentials::Secret, "{text:?}");
+            assert_eq!(
+                NebulaCredentials::new("u", secret(text)).unwrap_err(),
+                BadCredentials::Secret,
+                "{text:?}"
+            );
         }
     }
 
     #[test]
-    fn nobody_prints_a_password() {
-        let credentials = Credentials::new("cognit", secret("hush-hush")).unwrap();
+    fn no_one_prints_a_password() {
+        let credentials = NebulaCredentials::new("cognit", secret("hush-hush")).unwrap();
         let shown = format!("{credentials:?}");
         assert!(shown.contains("cognit") && !shown.contains("hush"), "{shown}");
     }

@@ -5,12 +5,12 @@ use http_client::shorten;
 
 /// A call to OpenNebula that did not bring what was asked for.
 ///
-/// The far side may have done the work all the same: `may_have_happened` tells.
+/// The external system may have done the work all the same: `may_have_happened` tells.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NebulaError {
-    /// The far side understood and said no. `message` is its own text, in one line and not too long.
+    /// The external system understood and said no. `message` is its own text, in one line and not too long.
     #[error("{service} refused: {message}")]
-    Refused { service: &'static str, kind: Refusal, message: String },
+    Refused { service: &'static str, kind: NebulaErrorKind, message: String },
     /// No connection, or one that broke.
     #[error("{service} is not answering: {cause}")]
     Unreachable { service: &'static str, cause: String, was_asked: bool },
@@ -25,9 +25,9 @@ pub enum NebulaError {
     Electing { service: &'static str, message: String },
 }
 
-/// Why the far side said no.
+/// Why the external system said no.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Refusal {
+pub enum NebulaErrorKind {
     /// The user or the password is wrong.
     Authentication,
     /// The user has no right to do this.
@@ -52,9 +52,9 @@ const ELECTION: [&str; 3] = ["cluster in election mode", "no leader found", "zon
 const REPLICATION: i64 = 0x1_0000;
 
 impl NebulaError {
-    /// The far side said no, and for this reason.
-    pub fn is(&self, refusal: Refusal) -> bool {
-        matches!(self, NebulaError::Refused { kind, .. } if *kind == refusal)
+    /// The external system said no, and for this reason.
+    pub fn is(&self, error_response: NebulaErrorKind) -> bool {
+        matches!(self, NebulaError::Refused { kind, .. } if *kind == error_response)
     }
 
     /// Trying again may help.
@@ -62,7 +62,7 @@ impl NebulaError {
         !matches!(self, NebulaError::Refused { .. })
     }
 
-    /// The far side may have done the work, or may be doing it still.
+    /// The external system may have done the work, or may be doing it still.
     pub fn may_have_happened(&self) -> bool {
         match self {
             NebulaError::Refused { .. } | NebulaError::Electing { .. } => false,
@@ -76,25 +76,25 @@ impl NebulaError {
     /// From the words and the number of `oned`.
     pub(super) fn told(service: &'static str, code: i64, message: &str) -> NebulaError {
         let kind = match code {
-            0x0100 => Refusal::Authentication,
-            0x0200 => Refusal::Authorization,
-            0x0400 => Refusal::NotFound,
-            0x0800 => Refusal::Action,
-            0x1000 => Refusal::Api,
-            0x2000 => Refusal::Internal,
-            0x4000 => Refusal::Allocate,
-            0x8000 => Refusal::Locked,
+            0x0100 => NebulaErrorKind::Authentication,
+            0x0200 => NebulaErrorKind::Authorization,
+            0x0400 => NebulaErrorKind::NotFound,
+            0x0800 => NebulaErrorKind::Action,
+            0x1000 => NebulaErrorKind::Api,
+            0x2000 => NebulaErrorKind::Internal,
+            0x4000 => NebulaErrorKind::Allocate,
+            0x8000 => NebulaErrorKind::Locked,
             REPLICATION => return NebulaError::Electing { service, message: shorten(message) },
-            other => Refusal::Other(other),
+            other => NebulaErrorKind::Other(other),
         };
         NebulaError::refused(service, kind, message)
     }
 
-    pub(super) fn refused(service: &'static str, kind: Refusal, message: &str) -> NebulaError {
+    pub(super) fn refused(service: &'static str, kind: NebulaErrorKind, message: &str) -> NebulaError {
         let lower = message.to_lowercase();
         let message = shorten(message);
-        let trouble = matches!(kind, Refusal::Internal | Refusal::Other(_));
-        if trouble && ELECTION.iter().any(|words| lower.contains(words)) {
+        let failure = matches!(kind, NebulaErrorKind::Internal | NebulaErrorKind::Other(_));
+        if failure && ELECTION.iter().any(|words| lower.contains(words)) {
             return NebulaError::Electing { service, message };
         }
         NebulaError::Refused { service, kind, message }
@@ -117,9 +117,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_refusal_is_final() {
+    fn only_an_error_is_final() {
         let no = NebulaError::told("oned", 1024, "[one.vm.info] Error getting virtual machine [7].");
-        assert!(no.is(Refusal::NotFound) && !no.may_heal());
+        assert!(no.is(NebulaErrorKind::NotFound) && !no.may_heal());
         let words = "oned refused: [one.vm.info] Error getting virtual machine [7].";
         assert_eq!(Halt::from(no), Halt::Fail { cause: words.into() });
         let service = "oneflow";
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn an_election_is_no_refusal() {
+    fn an_election_is_no_error() {
         for (code, words) in [
             (8192, "[one.vm.info] oned cluster in election mode, cannot process the call"),
             (8192, "Cannot process request, no leader found"),
@@ -145,13 +145,15 @@ mod tests {
     #[test]
     fn a_name_with_the_words_of_an_election_changes_nothing() {
         let error = NebulaError::told("oned", 1024, "Error getting document \"no leader found\".");
-        assert!(error.is(Refusal::NotFound), "{error:?}");
+        assert!(error.is(NebulaErrorKind::NotFound), "{error:?}");
     }
 
     #[test]
-    fn words_of_the_far_side_fit_into_a_line() {
+    fn words_of_the_external_system_fit_into_a_line() {
         let error = NebulaError::told("oned", 4096, &format!("a\nb\u{1b}[0m{}", "x".repeat(9000)));
-        let NebulaError::Refused { message, kind: Refusal::Api, .. } = error else { panic!("{error:?}") };
+        let NebulaError::Refused { message, kind: NebulaErrorKind::Api, .. } = error else {
+            panic!("{error:?}")
+        };
         assert!(message.starts_with("a b [0m") && message.chars().count() <= 500, "{message}");
     }
 }

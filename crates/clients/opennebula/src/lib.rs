@@ -18,20 +18,23 @@ use std::time::Duration;
 
 use http_client::DriverError;
 
-pub use self::credentials::{BadCredentials, Credentials};
-pub use self::error::{NebulaError, Refusal};
+pub use self::credentials::{BadCredentials, NebulaCredentials};
+pub use self::error::{NebulaError, NebulaErrorKind};
 pub use self::oned::{
-    Action, Capacity, Document, Machine, Page, RUNTIME_DOCUMENT, Recovery, User, VmTemplate, Whose,
+    Capacity, DocumentFilter, DocumentPage, NebulaDocument, NebulaUser, RUNTIME_DOCUMENT, Recovery,
+    VirtualMachine, VmAction, VmTemplate,
 };
-pub use self::oneflow::{Dialect, Service, ServiceRole, ServiceTemplate, TemplateRole};
-pub use self::template::{Attribute, AttributeName, BadName, Template, Text, Unfit, Unwritable, Vector};
+pub use self::oneflow::{Dialect, FlowService, ServiceRole, ServiceTemplate, TemplateRole};
+pub use self::template::{
+    Attribute, AttributeName, BadName, NebulaTemplate, Text, Unfit, Unwritable, Vector,
+};
 
 use self::connections::Clients;
 use self::oned::Oned;
 use self::oneflow::OneFlow;
 
 /// A page of machines has some ten thousand elements. Names of attributes come from users.
-const LIMITS: xml::Limits = xml::Limits { elements: 400_000, name_bytes: 256 };
+const LIMITS: xml::XmlLimits = xml::XmlLimits { elements: 400_000, name_bytes: 256 };
 
 /// Where OpenNebula is and how much of it we may use.
 #[derive(Debug, Clone)]

@@ -18,7 +18,7 @@ use super::queries::{self, Mutation};
 use super::schema::{INTROSPECTION, IntrospectionBody, Schema};
 use super::status::{OperationBody, RuntimeBody};
 use super::{
-    Caller, Dialect, OperationState, OperationStatus, OperationType, ProvisionRuntimeInput, Provisioner,
+    Dialect, OnBehalfOf, OperationState, OperationStatus, OperationType, ProvisionRuntimeInput, Provisioner,
     RuntimeStatus, SYSTEM, UpgradeRuntimeInput, UpgradeShootInput,
 };
 
@@ -31,19 +31,21 @@ pub struct HttpProvisioner {
     schema: Arc<Mutex<Option<Arc<Schema>>>>,
 }
 
-enum Call<'a> {
+enum ProvisionerCall<'a> {
     Change(Mutation, &'a Value),
     OperationStatus(&'a str),
     RuntimeStatus(&'a str),
 }
 
-impl Call<'_> {
+impl ProvisionerCall<'_> {
     /// The query and its variables, for a server with this schema.
     fn for_server(&self, schema: &Schema) -> Result<(String, Value), DriverError> {
         match self {
-            Call::OperationStatus(id) => Ok((queries::operation_status(schema), json!({ "id": id }))),
-            Call::RuntimeStatus(id) => Ok((queries::runtime_status(schema), json!({ "id": id }))),
-            Call::Change(mutation, variables) => {
+            ProvisionerCall::OperationStatus(id) => {
+                Ok((queries::operation_status(schema), json!({ "id": id })))
+            }
+            ProvisionerCall::RuntimeStatus(id) => Ok((queries::runtime_status(schema), json!({ "id": id }))),
+            ProvisionerCall::Change(mutation, variables) => {
                 if !schema.has("Mutation", mutation.field()) {
                     let field = mutation.field();
                     return Err(SYSTEM.refused(format!("its schema has no {field}; use a newer Provisioner")));
@@ -74,8 +76,8 @@ impl HttpProvisioner {
 
     async fn ask<T: DeserializeOwned>(
         &self,
-        caller: Caller<'_>,
-        call: Call<'_>,
+        caller: OnBehalfOf<'_>,
+        call: ProvisionerCall<'_>,
         secrets: &[&SecretString],
     ) -> Result<T, DriverError> {
         let mut headers = HeaderMap::new();
@@ -99,7 +101,7 @@ impl HttpProvisioner {
     async fn send(
         &self,
         headers: &HeaderMap,
-        call: &Call<'_>,
+        call: &ProvisionerCall<'_>,
         schema: &Schema,
     ) -> Result<Answer, DriverError> {
         let (query, variables) = call.for_server(schema)?;
@@ -137,15 +139,18 @@ impl HttpProvisioner {
 
     async fn change(
         &self,
-        caller: Caller<'_>,
+        caller: OnBehalfOf<'_>,
         mutation: Mutation,
         variables: &Value,
         secrets: &[&SecretString],
     ) -> Result<OperationStatus, DriverError> {
-        match self.ask::<Started>(caller, Call::Change(mutation, variables), secrets).await? {
-            Started::Status(body) => body.try_into(),
+        match self
+            .ask::<StartedOperation>(caller, ProvisionerCall::Change(mutation, variables), secrets)
+            .await?
+        {
+            StartedOperation::Status(body) => body.try_into(),
             // The servers before the summer of 2020 answer to an upgrade with the id of its operation alone.
-            Started::Id(id) if mutation == Mutation::Upgrade => Ok(OperationStatus {
+            StartedOperation::Id(id) if mutation == Mutation::Upgrade => Ok(OperationStatus {
                 id: SYSTEM.id(id)?,
                 operation: OperationType::Upgrade,
                 state: OperationState::InProgress,
@@ -153,7 +158,9 @@ impl HttpProvisioner {
                 runtime_id: None,
                 last_error: None,
             }),
-            Started::Id(_) => Err(SYSTEM.broken("it answered an id in place of the status of an operation")),
+            StartedOperation::Id(_) => {
+                Err(SYSTEM.broken("it answered an id in place of the status of an operation"))
+            }
         }
     }
 }
@@ -161,7 +168,7 @@ impl HttpProvisioner {
 /// What a call that changes something answers.
 #[derive(serde::Deserialize)]
 #[serde(untagged)]
-enum Started {
+enum StartedOperation {
     Id(String),
     Status(OperationBody),
 }
@@ -170,20 +177,24 @@ enum Started {
 impl Provisioner for HttpProvisioner {
     async fn provision_runtime(
         &self,
-        caller: Caller<'_>,
+        caller: OnBehalfOf<'_>,
         config: &ProvisionRuntimeInput,
     ) -> Result<OperationStatus, DriverError> {
         self.change(caller, Mutation::Provision, &config.wire(), &config.secrets()).await
     }
 
-    async fn deprovision_runtime(&self, caller: Caller<'_>, runtime_id: &str) -> Result<String, DriverError> {
+    async fn deprovision_runtime(
+        &self,
+        caller: OnBehalfOf<'_>,
+        runtime_id: &str,
+    ) -> Result<String, DriverError> {
         let variables = json!({ "id": runtime_id });
-        SYSTEM.id(self.ask(caller, Call::Change(Mutation::Deprovision, &variables), &[]).await?)
+        SYSTEM.id(self.ask(caller, ProvisionerCall::Change(Mutation::Deprovision, &variables), &[]).await?)
     }
 
     async fn upgrade_runtime(
         &self,
-        caller: Caller<'_>,
+        caller: OnBehalfOf<'_>,
         runtime_id: &str,
         config: &UpgradeRuntimeInput,
     ) -> Result<OperationStatus, DriverError> {
@@ -192,7 +203,7 @@ impl Provisioner for HttpProvisioner {
 
     async fn upgrade_shoot(
         &self,
-        caller: Caller<'_>,
+        caller: OnBehalfOf<'_>,
         runtime_id: &str,
         config: &UpgradeShootInput,
     ) -> Result<OperationStatus, DriverError> {
@@ -202,17 +213,19 @@ impl Provisioner for HttpProvisioner {
 
     async fn operation_status(
         &self,
-        caller: Caller<'_>,
+        caller: OnBehalfOf<'_>,
         operation_id: &str,
     ) -> Result<OperationStatus, DriverError> {
-        self.ask::<OperationBody>(caller, Call::OperationStatus(operation_id), &[]).await?.try_into()
+        self.ask::<OperationBody>(caller, ProvisionerCall::OperationStatus(operation_id), &[])
+            .await?
+            .try_into()
     }
 
     async fn runtime_status(
         &self,
-        caller: Caller<'_>,
+        caller: OnBehalfOf<'_>,
         runtime_id: &str,
     ) -> Result<RuntimeStatus, DriverError> {
-        self.ask::<RuntimeBody>(caller, Call::RuntimeStatus(runtime_id), &[]).await?.try_into()
+        self.ask::<RuntimeBody>(caller, ProvisionerCall::RuntimeStatus(runtime_id), &[]).await?.try_into()
     }
 }

@@ -15,7 +15,7 @@ mod tests;
 mod types;
 
 use async_trait::async_trait;
-use http_client::{DriverError, System};
+use http_client::{DriverError, ExternalSystem};
 
 pub use self::dialect::Dialect;
 pub use self::gardener::{
@@ -26,7 +26,8 @@ pub use self::gardener::{
 pub use self::http::HttpProvisioner;
 pub use self::queries::provision_runtime_query;
 pub use self::status::{
-    GardenerConfig, LastError, OperationState, OperationStatus, OperationType, RuntimeConfig, RuntimeStatus,
+    GardenerConfig, OperationState, OperationStatus, OperationType, RuntimeConfig, RuntimeLastError,
+    RuntimeStatus,
 };
 pub use self::types::{
     ClusterConfigInput, ComponentConfigurationInput, ConfigEntryInput, ConflictStrategy, EntryValue,
@@ -34,11 +35,11 @@ pub use self::types::{
     UpgradeShootInput,
 };
 
-const SYSTEM: System = System("provisioner");
+const SYSTEM: ExternalSystem = ExternalSystem("provisioner");
 
 /// On whose behalf a call is made.
 #[derive(Debug, Clone, Copy)]
-pub struct Caller<'a> {
+pub struct OnBehalfOf<'a> {
     /// The global account. The provisioner shows a runtime only to the tenant that made it.
     pub tenant: &'a str,
     pub sub_account: Option<&'a str>,
@@ -52,7 +53,7 @@ pub trait Provisioner: Send + Sync {
     /// so look for it at the director before the next try.
     async fn provision_runtime(
         &self,
-        caller: Caller<'_>,
+        caller: OnBehalfOf<'_>,
         config: &ProvisionRuntimeInput,
     ) -> Result<OperationStatus, DriverError>;
 
@@ -60,14 +61,18 @@ pub trait Provisioner: Send + Sync {
     ///
     /// The provisioner refuses it while another operation on the runtime is in progress, which may be one that
     /// an earlier try of the same call started: `runtime_status` tells.
-    async fn deprovision_runtime(&self, caller: Caller<'_>, runtime_id: &str) -> Result<String, DriverError>;
+    async fn deprovision_runtime(
+        &self,
+        caller: OnBehalfOf<'_>,
+        runtime_id: &str,
+    ) -> Result<String, DriverError>;
 
     /// Starts to install another version of Kyma, or the same one with another configuration.
     ///
     /// After an error other than `Refused` the operation may have started: `runtime_status` tells.
     async fn upgrade_runtime(
         &self,
-        caller: Caller<'_>,
+        caller: OnBehalfOf<'_>,
         runtime_id: &str,
         config: &UpgradeRuntimeInput,
     ) -> Result<OperationStatus, DriverError>;
@@ -75,7 +80,7 @@ pub trait Provisioner: Send + Sync {
     /// Starts to change the cluster below a runtime. Errors mean the same as for `upgrade_runtime`.
     async fn upgrade_shoot(
         &self,
-        caller: Caller<'_>,
+        caller: OnBehalfOf<'_>,
         runtime_id: &str,
         config: &UpgradeShootInput,
     ) -> Result<OperationStatus, DriverError>;
@@ -83,14 +88,14 @@ pub trait Provisioner: Send + Sync {
     /// How far an operation is. Changes nothing. An unknown id is an error.
     async fn operation_status(
         &self,
-        caller: Caller<'_>,
+        caller: OnBehalfOf<'_>,
         operation_id: &str,
     ) -> Result<OperationStatus, DriverError>;
 
     /// How a runtime stands, and how to reach it. Changes nothing. An unknown id is an error.
     async fn runtime_status(
         &self,
-        caller: Caller<'_>,
+        caller: OnBehalfOf<'_>,
         runtime_id: &str,
     ) -> Result<RuntimeStatus, DriverError>;
 }

@@ -60,11 +60,11 @@ const KNOWN: &str = "
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Schema {
-    types: BTreeMap<String, BTreeMap<String, Field>>,
+    types: BTreeMap<String, BTreeMap<String, SchemaField>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Field {
+struct SchemaField {
     is_required: bool,
     /// Without `!` and brackets.
     type_name: Option<String>,
@@ -111,12 +111,12 @@ impl Schema {
         fields.filter(|(_, field)| field.is_required).map(|(name, _)| name.as_str())
     }
 
-    fn field(&self, type_name: &str, field: &str) -> Option<&Field> {
+    fn field(&self, type_name: &str, field: &str) -> Option<&SchemaField> {
         self.types.get(type_name)?.get(field)
     }
 }
 
-fn known_field(word: &str, dialect: Dialect) -> Option<(String, Field)> {
+fn known_field(word: &str, dialect: Dialect) -> Option<(String, SchemaField)> {
     let (word, until) = word.split_once('<').map_or((word, None), |(word, year)| (word, Some(year)));
     let (word, since) = word.split_once('@').map_or((word, None), |(word, year)| (word, Some(year)));
     let year = dialect.as_str();
@@ -125,7 +125,10 @@ fn known_field(word: &str, dialect: Dialect) -> Option<(String, Field)> {
     }
     let (word, type_name) = word.split_once(':').map_or((word, None), |(word, name)| (word, Some(name)));
     let name = word.trim_end_matches('!');
-    Some((name.to_owned(), Field { is_required: name != word, type_name: type_name.map(str::to_owned) }))
+    Some((
+        name.to_owned(),
+        SchemaField { is_required: name != word, type_name: type_name.map(str::to_owned) },
+    ))
 }
 
 #[derive(Deserialize)]
@@ -158,13 +161,13 @@ struct KindBody {
 
 impl KindBody {
     /// A field of an answer is never required; one of an input is where it cannot be null.
-    fn field(self, is_input: bool) -> Field {
+    fn field(self, is_input: bool) -> SchemaField {
         let is_required = is_input && self.kind == "NON_NULL";
         let mut innermost = self;
         while let Some(inner) = innermost.of_type {
             innermost = *inner;
         }
-        Field { is_required, type_name: innermost.name }
+        SchemaField { is_required, type_name: innermost.name }
     }
 }
 

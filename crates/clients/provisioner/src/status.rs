@@ -14,7 +14,7 @@ pub struct OperationStatus {
     /// Empty when the provisioner has nothing to say.
     pub message: String,
     pub runtime_id: Option<String>,
-    pub last_error: Option<LastError>,
+    pub last_error: Option<RuntimeLastError>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -42,7 +42,7 @@ pub enum OperationState {
 
 /// Why an operation failed, or why it does not get on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LastError {
+pub struct RuntimeLastError {
     pub message: String,
     pub reason: String,
     pub component: String,
@@ -146,7 +146,7 @@ impl TryFrom<OperationBody> for OperationStatus {
             state: body.state,
             message: shorten(&body.message.unwrap_or_default()),
             runtime_id: body.runtime_id.filter(|id| !id.is_empty()).map(|id| SYSTEM.id(id)).transpose()?,
-            last_error: body.last_error.filter(LastErrorBody::says_something).map(LastError::from),
+            last_error: body.last_error.filter(LastErrorBody::says_something).map(RuntimeLastError::from),
         })
     }
 }
@@ -158,9 +158,9 @@ impl LastErrorBody {
     }
 }
 
-impl From<LastErrorBody> for LastError {
+impl From<LastErrorBody> for RuntimeLastError {
     fn from(body: LastErrorBody) -> Self {
-        LastError {
+        RuntimeLastError {
             message: shorten(&body.err_message),
             reason: shorten(&body.reason),
             component: shorten(&body.component),
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_state_that_nobody_knows_is_not_guessed() {
+    fn a_state_that_no_one_knows_is_not_guessed() {
         let body = json!({"id": "op-1", "operation": "Provision", "state": "Paused"});
         assert!(serde_json::from_value::<OperationBody>(body).is_err());
     }

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use api::Permission;
-use http_client::{DriverError, System};
-use identity::Service;
+use http_client::{DriverError, ExternalSystem};
+use identity::IdentityService;
 use reqwest::Method;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-const SYSTEM: System = System("rbac");
+const SYSTEM: ExternalSystem = ExternalSystem("rbac");
 const APPLICATION: &str = "provisioning";
 const PAGE: usize = 500;
 /// What stands on later pages is not granted: too few rights are better than too many.
@@ -18,16 +18,16 @@ const PAGES_MAX: usize = 10;
 /// One client, and so one pool of connections, for all calls.
 #[derive(Debug, Clone)]
 pub struct Rbac {
-    service: Service,
+    service: IdentityService,
 }
 
 #[derive(Deserialize)]
-struct Page {
-    data: Vec<Granted>,
+struct AccessPage {
+    data: Vec<GrantedPermissions>,
 }
 
 #[derive(Deserialize)]
-struct Granted {
+struct GrantedPermissions {
     permission: String,
     /// The single objects that the grant is limited to. This server cannot tell which of its things they are, so that
     /// such a grant is none.
@@ -35,7 +35,7 @@ struct Granted {
     limits: Option<Vec<IgnoredAny>>,
 }
 
-impl Granted {
+impl GrantedPermissions {
     fn permission(&self) -> Option<Permission> {
         let is_limited = self.limits.as_ref().is_some_and(|limits| !limits.is_empty());
         if is_limited { None } else { Permission::parse(&self.permission) }
@@ -44,9 +44,9 @@ impl Granted {
 
 impl Rbac {
     /// `url` ends with the version of the API, such as `/api/rbac/v1`. `timeout` limits connecting, and then every
-    /// silence of the far side.
+    /// silence of the external system.
     pub fn new(url: &str, timeout: Duration) -> Result<Self, DriverError> {
-        Ok(Rbac { service: Service::new(SYSTEM, url, timeout)? })
+        Ok(Rbac { service: IdentityService::new(SYSTEM, url, timeout)? })
     }
 
     /// What the caller with this identity header may do. What cannot be read as a permission is none.
@@ -57,9 +57,9 @@ impl Rbac {
             let call = call
                 .query(&[("application", APPLICATION)])
                 .query(&[("limit", PAGE), ("offset", page * PAGE)]);
-            let Page { data } = self.service.ask(call).await?.json("a list of permissions")?;
+            let AccessPage { data } = self.service.ask(call).await?.json("a list of permissions")?;
             let is_last = data.len() < PAGE;
-            permissions.extend(data.iter().filter_map(Granted::permission));
+            permissions.extend(data.iter().filter_map(GrantedPermissions::permission));
             if is_last {
                 break;
             }

@@ -4,12 +4,12 @@ mod http;
 mod wire;
 
 use cloud::{Account, ProviderKind};
-use http_client::System;
+use http_client::ExternalSystem;
 use serde::{Deserialize, Serialize};
 
 pub use self::http::SourcesApi;
 
-const SYSTEM: System = System("sources");
+const SYSTEM: ExternalSystem = ExternalSystem("sources");
 
 /// An account in a cloud, by the name that the organisation gave it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

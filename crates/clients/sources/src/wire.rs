@@ -12,7 +12,7 @@ use super::{Link, SYSTEM, Source};
 const NAME_CHARS_MAX: usize = 2048;
 
 #[derive(Deserialize)]
-pub(super) struct Page<T> {
+pub(super) struct SourcePage<T> {
     #[serde(default)]
     pub(super) meta: Meta,
     pub(super) data: Vec<T>,

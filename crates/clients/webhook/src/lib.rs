@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use engine::Timestamp;
 use engine::secret::SecretString;
-use http_client::{Answer, DriverError, System, client_builder, signature};
+use http_client::{Answer, DriverError, ExternalSystem, client_builder, signature};
 use reqwest::header::CONTENT_TYPE;
 use reqwest::{Client, Url};
 
-const SYSTEM: System = System("webhook");
+const SYSTEM: ExternalSystem = ExternalSystem("webhook");
 /// Nobody expects a longer one, and most services refuse it.
 const BODY_BYTES_MAX: usize = 1_000_000;
 

@@ -13,7 +13,7 @@ const DEPTH_MAX: usize = 32;
 
 /// How much of an answer is read.
 #[derive(Debug, Clone, Copy)]
-pub struct Limits {
+pub struct XmlLimits {
     pub elements: usize,
     pub name_bytes: usize,
 }
@@ -58,7 +58,7 @@ impl Element {
 }
 
 /// Reads one element and everything in it.
-pub fn read(text: &str, limits: Limits) -> Result<Element, XmlError> {
+pub fn read(text: &str, limits: XmlLimits) -> Result<Element, XmlError> {
     let mut reader = Reader::from_str(text);
     // What is open, from the outside in. The first one stands for the whole text.
     let mut open = vec![Element::default()];
@@ -93,12 +93,12 @@ pub fn read(text: &str, limits: Limits) -> Result<Element, XmlError> {
     }
 }
 
-fn count(elements: &mut usize, limits: Limits) -> Result<(), XmlError> {
+fn count(elements: &mut usize, limits: XmlLimits) -> Result<(), XmlError> {
     *elements += 1;
     if *elements > limits.elements { Err(XmlError::TooMany(limits.elements)) } else { Ok(()) }
 }
 
-fn element(name: &str, limits: Limits, at: u64) -> Result<Element, XmlError> {
+fn element(name: &str, limits: XmlLimits, at: u64) -> Result<Element, XmlError> {
     let readable = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | ':');
     let begins = |c: char| c.is_ascii_alphabetic() || c == '_';
     if name.len() > limits.name_bytes || !name.starts_with(begins) || !name.chars().all(readable) {

@@ -1,6 +1,6 @@
 use super::*;
 
-const LIMITS: Limits = Limits { elements: 600_000, name_bytes: 128 };
+const LIMITS: XmlLimits = XmlLimits { elements: 600_000, name_bytes: 128 };
 const ANSWER: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
 <DescribeInstancesResponse xmlns="http://ec2.amazonaws.com/doc/2016-11-15/">
     <requestId>8f7724cf</requestId>

@@ -6,51 +6,51 @@ use std::sync::Arc;
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
-use crate::answer::{Answer, Verdict};
-use crate::checks::progress::Progress;
-use crate::exam::{Exam, new_id};
-use crate::report::Outcome;
-use crate::shape::Shape;
+use crate::answer::{BrokerResponse, Verdict};
+use crate::checker::{Checker, new_id};
+use crate::checks::progress::PendingOperation;
+use crate::report::CheckOutcome;
+use crate::shape::SchemaShape;
 
 const CROWD: usize = 8;
 
-pub(crate) async fn run(exam: &Exam, id: &str) {
-    if !exam.is_bindable() {
-        exam.skip("bind", "1.2", "bindings of an instance", "the plan is not bindable");
+pub(crate) async fn run(checker: &Checker, id: &str) {
+    if !checker.is_bindable() {
+        checker.skip("bind", "1.2", "bindings of an instance", "the plan is not bindable");
         return;
     }
     let bid = &new_id();
-    let Some(bound) = first(exam, id, bid).await else {
-        return remove(exam, id, bid).await;
+    let Some(bound) = first(checker, id, bid).await else {
+        return remove(checker, id, bid).await;
     };
-    again(exam, id, bid, &bound).await;
-    fetch(exam, id, bid, &bound).await;
-    shape(exam, &bound);
-    live(exam, id, bid).await;
-    unbind(exam, id, bid).await;
-    others(exam, id).await;
-    crowd(exam, id).await;
+    again(checker, id, bid, &bound).await;
+    fetch(checker, id, bid, &bound).await;
+    shape(checker, &bound);
+    live(checker, id, bid).await;
+    unbind(checker, id, bid).await;
+    others(checker, id).await;
+    crowd(checker, id).await;
 }
 
 /// The answer with the binding in it, sooner or later.
-async fn first(exam: &Exam, id: &str, bid: &str) -> Option<Arc<Answer>> {
-    let began = exam.held(begin(exam, id, bid)).await;
+async fn first(checker: &Checker, id: &str, bid: &str) -> Option<Arc<BrokerResponse>> {
+    let began = checker.held(begin(checker, id, bid)).await;
     if began.status != 202 {
-        exam.skip("binding", "1.4", "a binding being made", "there is no operation to look at");
+        checker.skip("binding", "1.4", "a binding being made", "there is no operation to look at");
         return Some(began).filter(|began| began.status == 201);
     }
-    let last = exam.settle(exam.last_operation_of_binding(id, bid)).await;
+    let last = checker.settle(checker.last_operation_of_binding(id, bid)).await;
     let verdict = last.is(&[200]).with("state", &json!("succeeded"));
-    exam.check("bind.async.end", "1.2", "the binding succeeds", verdict);
-    let bound = exam.send(exam.fetch_binding(id, bid)).await;
-    exam.check("bind.async.fetch", "1.2", "a binding that took time can be fetched", bound.is(&[200]));
+    checker.check("bind.async.end", "1.2", "the binding succeeds", verdict);
+    let bound = checker.send(checker.fetch_binding(id, bid)).await;
+    checker.check("bind.async.fetch", "1.2", "a binding that took time can be fetched", bound.is(&[200]));
     Some(bound).filter(|bound| bound.status == 200)
 }
 
 /// Asks for a binding, and looks at it while it is being made.
-async fn begin(exam: &Exam, id: &str, bid: &str) -> Arc<Answer> {
-    let began = exam.send(exam.bind(id, bid)).await;
-    exam.check(
+async fn begin(checker: &Checker, id: &str, bid: &str) -> Arc<BrokerResponse> {
+    let began = checker.send(checker.bind(id, bid)).await;
+    checker.check(
         "bind.first",
         "1.2",
         "a binding is accepted",
@@ -58,51 +58,52 @@ async fn begin(exam: &Exam, id: &str, bid: &str) -> Arc<Answer> {
     );
     let demanded = began.json["error"] == "RequiresApp";
     let verdict = began.is(&[201, 202]).and(!demanded, || "expected no demand for an app".to_owned());
-    exam.check("bind.app", "1.2", "a binding needs no app", verdict);
+    checker.check("bind.app", "1.2", "a binding needs no app", verdict);
     if began.status != 202 {
         return began;
     }
-    exam.check(
+    checker.check(
         "bind.async.credentials",
         "1.2",
         "a 202 has no credentials",
         began.is(&[202]).without("credentials"),
     );
-    let now = Progress { exam, state: "binding", last: exam.last_operation_of_binding(id, bid) };
-    now.joined("put.same", "the same PUT joins the operation", exam.bind(id, bid), &began).await;
+    let now =
+        PendingOperation { checker, state: "binding", last: checker.last_operation_of_binding(id, bid) };
+    now.joined("put.same", "the same PUT joins the operation", checker.bind(id, bid), &began).await;
     now.polled().await;
-    now.check("fetch", "it cannot be fetched yet", exam.fetch_binding(id, bid), |answer| {
+    now.check("fetch", "it cannot be fetched yet", checker.fetch_binding(id, bid), |answer| {
         answer.is(&[404]).into()
     })
     .await;
     began
 }
 
-async fn again(exam: &Exam, id: &str, bid: &str, bound: &Answer) {
-    let answer = exam.send(exam.bind(id, bid)).await;
-    exam.check("bind.again", "1.2", "the same PUT is answered with 200", answer.is(&[200]));
+async fn again(checker: &Checker, id: &str, bid: &str, bound: &BrokerResponse) {
+    let answer = checker.send(checker.bind(id, bid)).await;
+    checker.check("bind.again", "1.2", "the same PUT is answered with 200", answer.is(&[200]));
     let verdict = answer.is(&[200]).with("credentials", &bound.json["credentials"]);
-    exam.check("bind.again.credentials", "1.2", "and with the same credentials", verdict);
-    let other_plan = exam.other_plan().map(|plan| ("plan_id", plan["id"].clone()));
-    let shape = Shape::new(exam.schema("service_binding/create"));
+    checker.check("bind.again.credentials", "1.2", "and with the same credentials", verdict);
+    let other_plan = checker.other_plan().map(|plan| ("plan_id", plan["id"].clone()));
+    let shape = SchemaShape::new(checker.schema("service_binding/create"));
     let legal = shape.legal();
     let other_parameters = shape.changed(&legal, &legal).map(|other| ("parameters", other));
     for (kind, change) in [("plan", other_plan), ("parameters", other_parameters)] {
         let (check, title) = (format!("bind.other.{kind}"), "a PUT for something else conflicts");
         match change {
             Some((field, value)) => {
-                let mut body = exam.binding_body();
+                let mut body = checker.binding_body();
                 body[field] = value;
-                let answer = exam.send(exam.bind_with(id, bid, &body)).await;
-                exam.check(check, "1.5", title, answer.is(&[409]).with_description());
+                let answer = checker.send(checker.bind_with(id, bid, &body)).await;
+                checker.check(check, "1.5", title, answer.is(&[409]).with_description());
             }
-            None => exam.skip(check, "1.5", title, "the catalog gives no choice"),
+            None => checker.skip(check, "1.5", title, "the catalog gives no choice"),
         }
     }
-    let last = exam.send(exam.last_operation_of_binding(id, bid)).await;
+    let last = checker.send(checker.last_operation_of_binding(id, bid)).await;
     let silent = last.status == 404 && bound.status == 201;
     let verdict = if silent { last.is(&[404]) } else { last.is(&[200]).with("state", &json!("succeeded")) };
-    exam.check(
+    checker.check(
         "bind.last_operation",
         "1.4",
         "the last operation of a binding succeeded, if it has one",
@@ -110,31 +111,31 @@ async fn again(exam: &Exam, id: &str, bid: &str, bound: &Answer) {
     );
 }
 
-async fn fetch(exam: &Exam, id: &str, bid: &str, bound: &Answer) {
-    let answer = exam.send(exam.fetch_binding(id, &new_id())).await;
-    exam.check(
+async fn fetch(checker: &Checker, id: &str, bid: &str, bound: &BrokerResponse) {
+    let answer = checker.send(checker.fetch_binding(id, &new_id())).await;
+    checker.check(
         "bind.fetch.unknown",
         "1.2",
         "a binding that is not there cannot be fetched",
         answer.is(&[404]),
     );
-    let answer = exam.send(exam.fetch_binding(&new_id(), bid)).await;
-    exam.check("bind.fetch.elsewhere", "1.2", "a binding belongs to its instance", answer.is(&[404]));
+    let answer = checker.send(checker.fetch_binding(&new_id(), bid)).await;
+    checker.check("bind.fetch.elsewhere", "1.2", "a binding belongs to its instance", answer.is(&[404]));
     let title = "a binding can be fetched, with its credentials";
-    if exam.service["bindings_retrievable"] == true {
-        let answer = exam.send(exam.fetch_binding(id, bid)).await;
+    if checker.service["bindings_retrievable"] == true {
+        let answer = checker.send(checker.fetch_binding(id, bid)).await;
         let verdict = answer.is(&[200]).with("credentials", &bound.json["credentials"]);
-        exam.check("bind.fetch", "1.2", title, verdict);
+        checker.check("bind.fetch", "1.2", title, verdict);
     } else {
-        exam.skip("bind.fetch", "1.2", title, "the offering does not say so");
+        checker.skip("bind.fetch", "1.2", title, "the offering does not say so");
     }
 }
 
-fn shape(exam: &Exam, bound: &Answer) {
+fn shape(checker: &Checker, bound: &BrokerResponse) {
     let of = || Verdict::of(bound);
     let credentials = bound.json.get("credentials");
     let fine = credentials.is_none_or(Value::is_object);
-    exam.check(
+    checker.check(
         "bind.credentials",
         "1.2",
         "credentials are an object",
@@ -144,9 +145,9 @@ fn shape(exam: &Exam, bound: &Answer) {
         let value = &bound.json["metadata"][field];
         let fine = value.is_null() || value.as_str().is_some_and(is_time);
         let verdict = of().and(fine, || format!("expected {field} to be a time in UTC, it is {value}"));
-        exam.check(format!("bind.{field}"), "1.2", format!("{field} is a time"), verdict);
+        checker.check(format!("bind.{field}"), "1.2", format!("{field} is a time"), verdict);
     }
-    let requires = crate::array(&exam.service["requires"]);
+    let requires = crate::array(&checker.service["requires"]);
     for (field, permission) in [
         ("syslog_drain_url", "syslog_drain"),
         ("route_service_url", "route_forwarding"),
@@ -154,11 +155,11 @@ fn shape(exam: &Exam, bound: &Answer) {
     ] {
         let allowed = bound.json[field].is_null() || requires.contains(&json!(permission));
         let verdict = of().and(allowed, || format!("expected {permission} in requires of the catalog"));
-        exam.check(format!("bind.{field}"), "1.2", format!("{field} needs a permission"), verdict);
+        checker.check(format!("bind.{field}"), "1.2", format!("{field} needs a permission"), verdict);
     }
     let whole = |endpoint: &Value| endpoint["host"].is_string() && endpoint["ports"].is_array();
     let fine = crate::array(&bound.json["endpoints"]).iter().all(whole);
-    exam.check(
+    checker.check(
         "bind.endpoints",
         "1.2",
         "endpoints have a host and ports",
@@ -176,91 +177,91 @@ fn is_time(text: &str) -> bool {
 }
 
 /// An instance with a binding is not deleted, and neither is a binding that is not named in full.
-async fn live(exam: &Exam, id: &str, bid: &str) {
-    let answer = exam.send(exam.delete(id)).await;
+async fn live(checker: &Checker, id: &str, bid: &str) {
+    let answer = checker.send(checker.delete(id)).await;
     let counted = answer.json["description"].as_str().is_some_and(|text| text.contains('1'));
     let verdict =
         answer.is(&[422]).and(counted, || "expected the number of bindings in the description".to_owned());
-    exam.check("bind.live", "1.7", "an instance with a binding is not deleted", verdict);
+    checker.check("bind.live", "1.7", "an instance with a binding is not deleted", verdict);
     for field in ["service_id", "plan_id"] {
-        let answer = exam.send(exam.unbind(id, bid).without(field)).await;
-        exam.check(
+        let answer = checker.send(checker.unbind(id, bid).without(field)).await;
+        checker.check(
             format!("unbind.{field}"),
             "1.2",
             format!("an unbind without {field} is refused"),
             answer.is(&[400]),
         );
     }
-    let answer = exam.send(exam.bind(id, bid)).await;
-    exam.check("bind.live.kept", "1.1", "then the binding is still there", answer.is(&[200]));
+    let answer = checker.send(checker.bind(id, bid)).await;
+    checker.check("bind.live.kept", "1.1", "then the binding is still there", answer.is(&[200]));
 }
 
-async fn unbind(exam: &Exam, id: &str, bid: &str) {
-    let answer = exam.send(exam.unbind(id, bid)).await;
-    exam.check(
+async fn unbind(checker: &Checker, id: &str, bid: &str) {
+    let answer = checker.send(checker.unbind(id, bid)).await;
+    checker.check(
         "unbind.first",
         "1.2",
         "an unbind is accepted",
         answer.is(&[200, 202]).with_operation_when_async(),
     );
-    let last = exam.settle(exam.last_operation_of_binding(id, bid)).await;
+    let last = checker.settle(checker.last_operation_of_binding(id, bid)).await;
     if answer.status == 202 {
         let over = last.status == 410 || last.state() == Some("succeeded");
         let verdict = last.is(&[200, 410]).and(over, || "expected the unbind to succeed".to_owned());
-        exam.check("unbind.end", "1.2", "the unbind succeeds", verdict);
+        checker.check("unbind.end", "1.2", "the unbind succeeds", verdict);
     }
-    let answer = exam.send(exam.unbind(id, bid)).await;
-    exam.check("unbind.again", "1.2", "then the binding is gone", answer.is(&[410]).with_description());
-    let answer = exam.send(exam.fetch_binding(id, bid)).await;
-    exam.check("unbind.fetch", "1.2", "then it cannot be fetched", answer.is(&[404]));
-    let answer = exam.send(exam.bind(id, bid)).await;
-    exam.check("unbind.reuse", "1.4", "then its id is not used again", answer.is(&[409]));
-    let answer = exam.send(exam.unbind(id, &new_id())).await;
-    exam.check("unbind.unknown", "1.2", "a binding that never was is gone", answer.is(&[410]));
+    let answer = checker.send(checker.unbind(id, bid)).await;
+    checker.check("unbind.again", "1.2", "then the binding is gone", answer.is(&[410]).with_description());
+    let answer = checker.send(checker.fetch_binding(id, bid)).await;
+    checker.check("unbind.fetch", "1.2", "then it cannot be fetched", answer.is(&[404]));
+    let answer = checker.send(checker.bind(id, bid)).await;
+    checker.check("unbind.reuse", "1.4", "then its id is not used again", answer.is(&[409]));
+    let answer = checker.send(checker.unbind(id, &new_id())).await;
+    checker.check("unbind.unknown", "1.2", "a binding that never was is gone", answer.is(&[410]));
 }
 
 /// Other ways to ask for a binding. Each is taken back at once.
-async fn others(exam: &Exam, id: &str) {
-    let mut bare = exam.binding_body();
+async fn others(checker: &Checker, id: &str) {
+    let mut bare = checker.binding_body();
     bare["bind_resource"] = json!({});
-    let mut more = exam.binding_body();
+    let mut more = checker.binding_body();
     more["conformance"] = json!([1]);
-    more["context"] = exam.body()["context"].clone();
+    more["context"] = checker.body()["context"].clone();
     for (kind, bid, body) in [
         ("bind_resource.empty", new_id(), bare),
         ("unknown-field", new_id(), more),
-        ("odd-id", format!("ïd 100% {}", new_id()), exam.binding_body()),
+        ("odd-id", format!("ïd 100% {}", new_id()), checker.binding_body()),
     ] {
-        let answer = exam.send(exam.bind_with(id, &bid, &body)).await;
-        exam.check(
+        let answer = checker.send(checker.bind_with(id, &bid, &body)).await;
+        checker.check(
             format!("bind.{kind}"),
             "1.5",
             format!("a binding is accepted: {kind}"),
             answer.is(&[201, 202]),
         );
-        remove(exam, id, &bid).await;
+        remove(checker, id, &bid).await;
     }
     let bid = &new_id();
-    let answer = exam.send(exam.bind(id, bid).impatient()).await;
-    let outcome: Outcome = match answer.status {
+    let answer = checker.send(checker.bind(id, bid).impatient()).await;
+    let outcome: CheckOutcome = match answer.status {
         201 => answer.is(&[201]).without("operation").into(),
         _ => answer.is_error("AsyncRequired").into(),
     };
-    exam.check(
+    checker.check(
         "bind.impatient",
         "1.2",
         "a binding is made at once or needs a platform that can wait",
         outcome,
     );
-    remove(exam, id, bid).await;
+    remove(checker, id, bid).await;
 }
 
-async fn crowd(exam: &Exam, id: &str) {
+async fn crowd(checker: &Checker, id: &str) {
     let bid = &new_id();
-    let answers = join_all((0..CROWD).map(|_| exam.send(exam.bind(id, bid)))).await;
+    let answers = join_all((0..CROWD).map(|_| checker.send(checker.bind(id, bid)))).await;
     let odd = answers.iter().find(|answer| !answer.has(&[200, 201, 202]));
     let fault = odd.map(|odd| format!("{} -> {} {}", odd.request, odd.status, odd.text));
-    exam.check("crowd.bind.accepted", "1.4", "the same binding many times at once is accepted", fault);
+    checker.check("crowd.bind.accepted", "1.4", "the same binding many times at once is accepted", fault);
     let told = |field: &str| -> BTreeSet<String> {
         answers.iter().filter_map(|answer| answer.json.get(field)).map(Value::to_string).collect()
     };
@@ -271,15 +272,15 @@ async fn crowd(exam: &Exam, id: &str) {
     ];
     let fault =
         counts.into_iter().find(|(_, count)| *count > 1).map(|(what, count)| format!("{count} {what}"));
-    exam.check("crowd.bind.once", "1.4", "it is made once", fault);
-    exam.settle(exam.last_operation_of_binding(id, bid)).await;
-    remove(exam, id, bid).await;
+    checker.check("crowd.bind.once", "1.4", "it is made once", fault);
+    checker.settle(checker.last_operation_of_binding(id, bid)).await;
+    remove(checker, id, bid).await;
 }
 
-async fn remove(exam: &Exam, id: &str, bid: &str) {
-    exam.settle(exam.last_operation_of_binding(id, bid)).await;
-    if exam.send(exam.unbind(id, bid)).await.status == 202 {
-        exam.settle(exam.last_operation_of_binding(id, bid)).await;
+async fn remove(checker: &Checker, id: &str, bid: &str) {
+    checker.settle(checker.last_operation_of_binding(id, bid)).await;
+    if checker.send(checker.unbind(id, bid)).await.status == 202 {
+        checker.settle(checker.last_operation_of_binding(id, bid)).await;
     }
 }
 

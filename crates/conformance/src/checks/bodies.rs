@@ -2,28 +2,28 @@
 
 use serde_json::{Value, json};
 
-use crate::call::Call;
-use crate::exam::{Exam, new_id};
+use crate::call::BrokerCall;
+use crate::checker::{Checker, new_id};
 
 /// More than any parser should follow.
 const DEPTH: usize = 20_000;
 
-pub(crate) async fn run(exam: &Exam) {
+pub(crate) async fn run(checker: &Checker) {
     let (id, bid) = (&new_id(), &new_id());
-    let update = json!({ "service_id": exam.service["id"] });
+    let update = json!({ "service_id": checker.service["id"] });
     let endpoints = [
-        ("provision", exam.put(id).impatient(), exam.body()),
-        ("update", exam.patch(id, &update).impatient(), update.clone()),
-        ("bind", exam.bind(id, bid), exam.binding_body()),
+        ("provision", checker.put(id).impatient(), checker.body()),
+        ("update", checker.patch(id, &update).impatient(), update.clone()),
+        ("bind", checker.bind(id, bid), checker.binding_body()),
     ];
     for (endpoint, call, body) in endpoints {
-        unreadable(exam, endpoint, &call, &body).await;
-        readable(exam, endpoint, &call, &body).await;
+        unreadable(checker, endpoint, &call, &body).await;
+        readable(checker, endpoint, &call, &body).await;
     }
-    oversize(exam).await;
+    oversize(checker).await;
 }
 
-async fn unreadable(exam: &Exam, endpoint: &str, call: &Call, body: &Value) {
+async fn unreadable(checker: &Checker, endpoint: &str, call: &BrokerCall, body: &Value) {
     let json = Some("application/json");
     let text = body.to_string();
     let cut = text.len() / 2;
@@ -43,15 +43,15 @@ async fn unreadable(exam: &Exam, endpoint: &str, call: &Call, body: &Value) {
         ("not-unicode", json, invalid),
         ("deep", json, deep.into_bytes()),
     ] {
-        let answer = exam.send(call.clone().raw(content_type, bytes)).await;
+        let answer = checker.send(call.clone().raw(content_type, bytes)).await;
         let title = format!("{endpoint}: a body that cannot be read is refused: {kind}");
-        exam.check(format!("body.{kind}.{endpoint}"), "1.1", title, answer.is(&[400]).with_description());
+        checker.check(format!("body.{kind}.{endpoint}"), "1.1", title, answer.is(&[400]).with_description());
     }
 }
 
 /// The same question asked in another form gets the same status.
-async fn readable(exam: &Exam, endpoint: &str, call: &Call, body: &Value) {
-    let plain = exam.send(call.clone()).await;
+async fn readable(checker: &Checker, endpoint: &str, call: &BrokerCall, body: &Value) {
+    let plain = checker.send(call.clone()).await;
     let mut more = body.clone();
     more["conformance_does_not_know"] = json!({ "a": [1, null] });
     let text = body.to_string();
@@ -61,26 +61,26 @@ async fn readable(exam: &Exam, endpoint: &str, call: &Call, body: &Value) {
         ("capitals", Some("Application/JSON"), text),
         ("unknown-field", Some("application/json"), more.to_string()),
     ] {
-        let answer = exam.send(call.clone().raw(content_type, text)).await;
+        let answer = checker.send(call.clone().raw(content_type, text)).await;
         let verdict = answer.is(&[plain.status]).and(!plain.has(&[0, 400]) && plain.status < 500, || {
             format!("the plain request was answered with {}", plain.status)
         });
         let title = format!("{endpoint}: a body in an unusual form is read: {kind}");
-        exam.check(format!("body.{kind}.{endpoint}"), "1.1", title, verdict);
+        checker.check(format!("body.{kind}.{endpoint}"), "1.1", title, verdict);
     }
 }
 
 /// A server may close the connection on a body that it does not want to read to the end.
-async fn oversize(exam: &Exam) {
-    let mut body = exam.body();
-    body["conformance_is_large"] = Value::from("x".repeat(exam.options.oversize_bytes));
-    let answer = exam.wire.send_unseen(exam.put_with(&new_id(), &body)).await;
+async fn oversize(checker: &Checker) {
+    let mut body = checker.body();
+    body["conformance_is_large"] = Value::from("x".repeat(checker.options.oversize_bytes));
+    let answer = checker.wire.send_unseen(checker.put_with(&new_id(), &body)).await;
     let title = "a body that is too large is refused";
     let in_time = answer.status != 0 || !answer.text.contains("timed out");
     let verdict = answer.is(&[400, 413, 0]).and(in_time, || "expected a refusal in time".to_owned());
-    exam.check("body.oversize", "1.1", title, verdict);
-    let after = exam.send(Call::get("/v2/catalog")).await;
-    exam.check(
+    checker.check("body.oversize", "1.1", title, verdict);
+    let after = checker.send(BrokerCall::get("/v2/catalog")).await;
+    checker.check(
         "body.oversize.after",
         "1.1",
         "the broker still answers after a body too large",

@@ -2,40 +2,40 @@
 
 use serde_json::{Value, json};
 
-use crate::call::Call;
-use crate::exam::{Exam, new_id};
+use crate::call::BrokerCall;
+use crate::checker::{Checker, new_id};
 
-pub(crate) async fn run(exam: &Exam) {
+pub(crate) async fn run(checker: &Checker) {
     let (id, bid) = (new_id(), new_id());
-    let (put, bind, ids) = (exam.body(), exam.binding_body(), ["service_id", "plan_id"]);
-    let patch = json!({ "service_id": exam.service["id"], "plan_id": exam.plan["id"] });
+    let (put, bind, ids) = (checker.body(), checker.binding_body(), ["service_id", "plan_id"]);
+    let patch = json!({ "service_id": checker.service["id"], "plan_id": checker.plan["id"] });
     for (endpoint, call, body, required, objects) in [
         (
             "provision",
-            exam.put(&id),
+            checker.put(&id),
             &put,
             &["service_id", "plan_id", "organization_guid", "space_guid"][..],
             &["context", "parameters", "maintenance_info"][..],
         ),
         (
             "update",
-            exam.patch(&id, &patch),
+            checker.patch(&id, &patch),
             &patch,
             &ids[..1],
             &["context", "parameters", "maintenance_info"],
         ),
-        ("bind", exam.bind(&id, &bid), &bind, &ids, &["context", "parameters", "bind_resource"]),
+        ("bind", checker.bind(&id, &bid), &bind, &ids, &["context", "parameters", "bind_resource"]),
     ] {
         for field in required {
-            spoil_text(exam, endpoint, &call, body, field).await;
+            spoil_text(checker, endpoint, &call, body, field).await;
         }
         for field in objects {
-            spoil_object(exam, endpoint, &call, body, field).await;
+            spoil_object(checker, endpoint, &call, body, field).await;
         }
         for field in ids {
-            let answer = exam.send(call.clone().json(&with(body, field, json!(new_id())))).await;
+            let answer = checker.send(call.clone().json(&with(body, field, json!(new_id())))).await;
             let title = format!("{endpoint}: a {field} that the catalog does not have is refused");
-            exam.check(
+            checker.check(
                 format!("field.{field}.unknown.{endpoint}"),
                 "1.5",
                 title,
@@ -48,23 +48,23 @@ pub(crate) async fn run(exam: &Exam) {
             "plan_id" => with(&patch, field, json!(7)),
             _ => with(&patch, "maintenance_info", json!({ "version": 7 })),
         };
-        let answer = exam.send(exam.patch(&id, &body)).await;
-        exam.check(
+        let answer = checker.send(checker.patch(&id, &body)).await;
+        checker.check(
             format!("field.{field}.number.update"),
             "1.2",
             format!("update: {field} is no number"),
             answer.is(&[400]),
         );
     }
-    for (endpoint, call) in [("deprovision", exam.delete(&id)), ("unbind", exam.unbind(&id, &bid))] {
+    for (endpoint, call) in [("deprovision", checker.delete(&id)), ("unbind", checker.unbind(&id, &bid))] {
         for field in ids {
-            spoil_query(exam, endpoint, &call, field).await;
+            spoil_query(checker, endpoint, &call, field).await;
         }
     }
-    foreign_plan(exam, &id).await;
+    foreign_plan(checker, &id).await;
 }
 
-async fn spoil_text(exam: &Exam, endpoint: &str, call: &Call, body: &Value, field: &str) {
+async fn spoil_text(checker: &Checker, endpoint: &str, call: &BrokerCall, body: &Value, field: &str) {
     let mut missing = body.clone();
     missing.as_object_mut().map(|fields| fields.remove(field));
     for (kind, body) in [
@@ -74,9 +74,9 @@ async fn spoil_text(exam: &Exam, endpoint: &str, call: &Call, body: &Value, fiel
         ("number", with(body, field, json!(7))),
         ("object", with(body, field, json!({ "id": body[field] }))),
     ] {
-        let answer = exam.send(call.clone().json(&body)).await;
+        let answer = checker.send(call.clone().json(&body)).await;
         let title = format!("{endpoint}: {field} is refused: {kind}");
-        exam.check(
+        checker.check(
             format!("field.{field}.{kind}.{endpoint}"),
             "1.2",
             title,
@@ -85,11 +85,11 @@ async fn spoil_text(exam: &Exam, endpoint: &str, call: &Call, body: &Value, fiel
     }
 }
 
-async fn spoil_object(exam: &Exam, endpoint: &str, call: &Call, body: &Value, field: &str) {
+async fn spoil_object(checker: &Checker, endpoint: &str, call: &BrokerCall, body: &Value, field: &str) {
     for (kind, value) in [("string", json!("conformance")), ("array", json!([])), ("number", json!(7))] {
-        let answer = exam.send(call.clone().json(&with(body, field, value))).await;
+        let answer = checker.send(call.clone().json(&with(body, field, value))).await;
         let title = format!("{endpoint}: {field} is an object and no {kind}");
-        exam.check(
+        checker.check(
             format!("field.{field}.{kind}.{endpoint}"),
             "1.2",
             title,
@@ -98,7 +98,7 @@ async fn spoil_object(exam: &Exam, endpoint: &str, call: &Call, body: &Value, fi
     }
 }
 
-async fn spoil_query(exam: &Exam, endpoint: &str, call: &Call, field: &'static str) {
+async fn spoil_query(checker: &Checker, endpoint: &str, call: &BrokerCall, field: &'static str) {
     let bare = call.clone().without(field);
     for (kind, call, expect) in [
         ("missing", bare.clone(), &[400][..]),
@@ -106,9 +106,9 @@ async fn spoil_query(exam: &Exam, endpoint: &str, call: &Call, field: &'static s
         // An orphan may outlive its plan, so that «not here» is an answer too.
         ("unknown", bare.query(field, new_id()), &[400, 410]),
     ] {
-        let answer = exam.send(call).await;
+        let answer = checker.send(call).await;
         let title = format!("{endpoint}: {field} is refused: {kind}");
-        exam.check(
+        checker.check(
             format!("field.{field}.{kind}.{endpoint}"),
             "1.2",
             title,
@@ -118,16 +118,17 @@ async fn spoil_query(exam: &Exam, endpoint: &str, call: &Call, field: &'static s
 }
 
 /// A plan that exists, but in another offering.
-async fn foreign_plan(exam: &Exam, id: &str) {
+async fn foreign_plan(checker: &Checker, id: &str) {
     let (check, title) = ("field.plan_id.foreign.provision", "a plan of another offering is refused");
-    let services = crate::array(&exam.catalog["services"]);
-    let foreign = services.iter().find(|service| service["id"] != exam.service["id"]);
+    let services = crate::array(&checker.catalog["services"]);
+    let foreign = services.iter().find(|service| service["id"] != checker.service["id"]);
     match foreign.map(|service| &service["plans"][0]["id"]) {
         Some(plan) => {
-            let answer = exam.send(exam.put_with(id, &exam.body_with(&[("/plan_id", plan.clone())]))).await;
-            exam.check(check, "1.5", title, answer.is(&[400]));
+            let answer =
+                checker.send(checker.put_with(id, &checker.body_with(&[("/plan_id", plan.clone())]))).await;
+            checker.check(check, "1.5", title, answer.is(&[400]));
         }
-        None => exam.skip(check, "1.5", title, "there is one offering only"),
+        None => checker.skip(check, "1.5", title, "there is one offering only"),
     }
 }
 

@@ -5,24 +5,24 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::json;
 
 use crate::answer::Verdict;
-use crate::call::{Call, Login};
-use crate::exam::{Exam, new_id};
+use crate::call::{BrokerCall, Login};
+use crate::checker::{Checker, new_id};
 
 const REQUEST: &str = "x-broker-api-request-identity";
 const ORIGINATING: &str = "x-broker-api-originating-identity";
 
-pub(crate) async fn run(exam: &Exam) {
-    request_identity(exam).await;
-    originating_identity(exam).await;
+pub(crate) async fn run(checker: &Checker) {
+    request_identity(checker).await;
+    originating_identity(checker).await;
 }
 
-async fn request_identity(exam: &Exam) {
-    for (endpoint, call) in exam.every_endpoint() {
+async fn request_identity(checker: &Checker) {
+    for (endpoint, call) in checker.every_endpoint() {
         let sent = new_id();
-        let answer = exam.send(call.header(REQUEST, sent.as_bytes())).await;
+        let answer = checker.send(call.header(REQUEST, sent.as_bytes())).await;
         let echoed = answer.header(REQUEST) == Some(sent.as_str());
         let verdict = Verdict::of(&answer).and(echoed, || format!("expected {REQUEST}: {sent}"));
-        exam.check(
+        checker.check(
             format!("identity.echo.{endpoint}"),
             "1.1",
             format!("{endpoint} sends the request identity back"),
@@ -30,38 +30,44 @@ async fn request_identity(exam: &Exam) {
         );
     }
     for (kind, call) in [
-        ("401", Call::get("/v2/catalog").login(Login::Missing)),
-        ("412", Call::get("/v2/catalog").version(Some("1.0"))),
-        ("404", Call::get("/v2/conformance")),
+        ("401", BrokerCall::get("/v2/catalog").login(Login::Missing)),
+        ("412", BrokerCall::get("/v2/catalog").version(Some("1.0"))),
+        ("404", BrokerCall::get("/v2/conformance")),
     ] {
-        let answer = exam.send(call.header(REQUEST, b"conformance-1")).await;
+        let answer = checker.send(call.header(REQUEST, b"conformance-1")).await;
         let echoed = answer.header(REQUEST) == Some("conformance-1");
         let verdict = Verdict::of(&answer).and(echoed, || "expected the identity back".to_owned());
-        exam.check(
+        checker.check(
             format!("identity.echo.{kind}"),
             "1.1",
             format!("a {kind} sends the request identity back"),
             verdict,
         );
     }
-    let answer = exam.send(Call::get("/v2/catalog").header(REQUEST, b"con\tfor\tmance")).await;
+    let answer = checker.send(BrokerCall::get("/v2/catalog").header(REQUEST, b"con\tfor\tmance")).await;
     let bytes = answer.headers.get(REQUEST).map(|value| value.as_bytes().to_vec());
     let clean = bytes.as_deref() == Some(b"conformance");
     let verdict = answer.is(&[200]).and(clean, || "expected the identity without its tabs".to_owned());
-    exam.check(
+    checker.check(
         "identity.control",
         "1.1",
         "control characters are taken out of the request identity",
         verdict,
     );
-    let answer = exam.send(Call::get("/v2/catalog")).await;
+    let answer = checker.send(BrokerCall::get("/v2/catalog")).await;
     let title = "a request without an identity gets one";
-    exam.check("identity.made", "1.1", title, answer.is(&[200]).with_header(REQUEST));
-    let answer = exam.send(Call::get("/v2/catalog").header(REQUEST, "x".repeat(6_000).as_bytes())).await;
-    exam.check("identity.long", "1.1", "a long request identity does no harm", answer.is(&[200, 400, 431]));
+    checker.check("identity.made", "1.1", title, answer.is(&[200]).with_header(REQUEST));
+    let answer =
+        checker.send(BrokerCall::get("/v2/catalog").header(REQUEST, "x".repeat(6_000).as_bytes())).await;
+    checker.check(
+        "identity.long",
+        "1.1",
+        "a long request identity does no harm",
+        answer.is(&[200, 400, 431]),
+    );
 }
 
-async fn originating_identity(exam: &Exam) {
+async fn originating_identity(checker: &Checker) {
     let encoded = |json: &serde_json::Value| format!("cloudfoundry {}", STANDARD.encode(json.to_string()));
     for (kind, value, expect) in [
         ("cloudfoundry", encoded(&json!({ "user_id": new_id() })), &[404][..]),
@@ -78,8 +84,9 @@ async fn originating_identity(exam: &Exam) {
         ("empty", String::new(), &[404, 400]),
         ("long", encoded(&json!({ "user_id": "u".repeat(9_000) })), &[404, 400, 431]),
     ] {
-        let answer = exam.send(exam.last_operation(&new_id()).header(ORIGINATING, value.as_bytes())).await;
+        let answer =
+            checker.send(checker.last_operation(&new_id()).header(ORIGINATING, value.as_bytes())).await;
         let title = format!("an originating identity does no harm: {kind}");
-        exam.check(format!("identity.originating.{kind}"), "1.1", title, answer.is(expect));
+        checker.check(format!("identity.originating.{kind}"), "1.1", title, answer.is(expect));
     }
 }

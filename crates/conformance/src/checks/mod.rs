@@ -27,36 +27,36 @@ mod versions;
 
 use futures_util::FutureExt;
 
-use crate::exam::Exam;
+use crate::checker::Checker;
 use crate::report::PlanReport;
 
-pub(crate) async fn run(exam: Exam) -> PlanReport {
+pub(crate) async fn run(checker: Checker) -> PlanReport {
     // Each branch has instances of its own, so they cannot disturb each other.
     tokio::join!(
-        requests(&exam).boxed(),
-        life::run(&exam).boxed(),
-        provisioning::run(&exam).boxed(),
-        updating::run(&exam).boxed(),
-        crowd::run(&exam).boxed(),
-        names::run(&exam).boxed(),
+        requests(&checker).boxed(),
+        life::run(&checker).boxed(),
+        provisioning::run(&checker).boxed(),
+        updating::run(&checker).boxed(),
+        crowd::run(&checker).boxed(),
+        names::run(&checker).boxed(),
     );
-    let left = exam.tidy().await;
-    exam.check("tidy.all", "1.6", "all that was made can be taken back", left);
-    traffic::run(&exam);
-    exam.report()
+    let left = checker.tidy().await;
+    checker.check("tidy.all", "1.6", "all that was made can be taken back", left);
+    traffic::run(&checker);
+    checker.report()
 }
 
 /// What can be said without an instance.
-async fn requests(exam: &Exam) {
-    catalog::run(exam).await;
-    schemas::run(exam);
-    auth::run(exam).await;
-    versions::run(exam).await;
-    bodies::run(exam).await;
-    fields::run(exam).await;
-    parameters::run(exam).await;
-    routes::run(exam).await;
-    identities::run(exam).await;
-    absent::run(exam).await;
-    prefixes::run(exam).await;
+async fn requests(checker: &Checker) {
+    catalog::run(checker).await;
+    schemas::run(checker);
+    auth::run(checker).await;
+    versions::run(checker).await;
+    bodies::run(checker).await;
+    fields::run(checker).await;
+    parameters::run(checker).await;
+    routes::run(checker).await;
+    identities::run(checker).await;
+    absent::run(checker).await;
+    prefixes::run(checker).await;
 }

@@ -2,32 +2,32 @@
 
 use serde_json::{Value, json};
 
-use crate::exam::{Exam, new_id};
-use crate::shape::Fault;
+use crate::checker::{Checker, new_id};
+use crate::shape::ParameterFault;
 
-pub(crate) async fn run(exam: &Exam, id: &str) {
-    impatient(exam, id).await;
-    let bad = exam.shape().illegal(&exam.parameters, Fault::WrongType);
+pub(crate) async fn run(checker: &Checker, id: &str) {
+    impatient(checker, id).await;
+    let bad = checker.shape().illegal(&checker.parameters, ParameterFault::WrongType);
     let newer = json!({ "version": "999.0.0-conformance" });
     let Some(bad) = bad else {
-        exam.skip("order.parameters", "1.5", "faults beside bad parameters", "the schema forbids nothing");
+        checker.skip("order.parameters", "1.5", "faults beside bad parameters", "the schema forbids nothing");
         return;
     };
-    let both = exam.body_with(&[("/parameters", bad.clone()), ("/maintenance_info", newer)]);
-    let answer = exam.send(exam.put_with(&new_id(), &both)).await;
+    let both = checker.body_with(&[("/parameters", bad.clone()), ("/maintenance_info", newer)]);
+    let answer = checker.send(checker.put_with(&new_id(), &both)).await;
     let title = "MaintenanceInfoConflict comes before bad parameters";
-    exam.check(
+    checker.check(
         "order.maintenance-before-parameters",
         "1.5",
         title,
         answer.is_error("MaintenanceInfoConflict"),
     );
-    let bad = exam.body_with(&[("/parameters", bad)]);
-    let answer = exam.send(exam.put_with(&new_id(), &bad).impatient()).await;
+    let bad = checker.body_with(&[("/parameters", bad)]);
+    let answer = checker.send(checker.put_with(&new_id(), &bad).impatient()).await;
     let title = "AsyncRequired comes before bad parameters";
-    exam.check("order.async-before-parameters", "1.5", title, answer.is_error("AsyncRequired"));
-    let answer = exam.send(exam.put_with(id, &bad)).await;
-    exam.check(
+    checker.check("order.async-before-parameters", "1.5", title, answer.is_error("AsyncRequired"));
+    let answer = checker.send(checker.put_with(id, &bad)).await;
+    checker.check(
         "order.parameters-before-conflict",
         "1.5",
         "bad parameters come before 409",
@@ -36,29 +36,29 @@ pub(crate) async fn run(exam: &Exam, id: &str) {
 }
 
 /// Platforms that cannot wait.
-async fn impatient(exam: &Exam, id: &str) {
-    let update = json!({ "service_id": exam.service["id"] });
-    let mut bare = exam.body();
+async fn impatient(checker: &Checker, id: &str) {
+    let update = json!({ "service_id": checker.service["id"] });
+    let mut bare = checker.body();
     bare.as_object_mut().map(|fields| fields.remove("parameters"));
-    let other = exam.body_with(&[("/organization_guid", json!(new_id()))]);
-    let newer = exam.body_with(&[("/maintenance_info", json!({ "version": "999.0.0-conformance" }))]);
+    let other = checker.body_with(&[("/organization_guid", json!(new_id()))]);
+    let newer = checker.body_with(&[("/maintenance_info", json!({ "version": "999.0.0-conformance" }))]);
     let fresh = &new_id();
     for (kind, call) in [
-        ("put", exam.put(fresh).impatient()),
-        ("put.false", exam.put(fresh).impatient().query("accepts_incomplete", "false")),
-        ("put.bare", exam.put_with(fresh, &bare).impatient()),
-        ("put.maintenance", exam.put_with(fresh, &newer).impatient()),
-        ("put.same", exam.put(id).impatient()),
-        ("put.other", exam.put_with(id, &other).impatient()),
-        ("update", exam.patch(id, &update).impatient()),
-        ("update.absent", exam.patch(fresh, &update).impatient()),
-        ("update.false", exam.patch(id, &update).impatient().query("accepts_incomplete", "false")),
-        ("deprovision", exam.delete(id).impatient()),
-        ("deprovision.false", exam.delete(id).impatient().query("accepts_incomplete", "false")),
+        ("put", checker.put(fresh).impatient()),
+        ("put.false", checker.put(fresh).impatient().query("accepts_incomplete", "false")),
+        ("put.bare", checker.put_with(fresh, &bare).impatient()),
+        ("put.maintenance", checker.put_with(fresh, &newer).impatient()),
+        ("put.same", checker.put(id).impatient()),
+        ("put.other", checker.put_with(id, &other).impatient()),
+        ("update", checker.patch(id, &update).impatient()),
+        ("update.absent", checker.patch(fresh, &update).impatient()),
+        ("update.false", checker.patch(id, &update).impatient().query("accepts_incomplete", "false")),
+        ("deprovision", checker.delete(id).impatient()),
+        ("deprovision.false", checker.delete(id).impatient().query("accepts_incomplete", "false")),
     ] {
-        let answer = exam.send(call).await;
+        let answer = checker.send(call).await;
         let verdict = answer.is_error("AsyncRequired").with_description();
-        exam.check(
+        checker.check(
             format!("async.{kind}"),
             "1.5",
             format!("a platform has to be able to wait: {kind}"),
@@ -66,21 +66,21 @@ async fn impatient(exam: &Exam, id: &str) {
         );
     }
     for field in ["service_id", "plan_id"] {
-        let body = exam.body_with(&[(&format!("/{field}"), Value::Null)]);
-        let answer = exam.send(exam.put_with(fresh, &body).impatient()).await;
+        let body = checker.body_with(&[(&format!("/{field}"), Value::Null)]);
+        let answer = checker.send(checker.put_with(fresh, &body).impatient()).await;
         let title = format!("a missing {field} comes before AsyncRequired");
-        exam.check(format!("order.{field}-before-async"), "1.5", title, answer.is(&[400]));
-        let answer = exam.send(exam.delete(id).impatient().without(field)).await;
+        checker.check(format!("order.{field}-before-async"), "1.5", title, answer.is(&[400]));
+        let answer = checker.send(checker.delete(id).impatient().without(field)).await;
         let title = format!("DELETE: a missing {field} comes before AsyncRequired");
-        exam.check(format!("order.{field}-before-async.deprovision"), "1.5", title, answer.is(&[400]));
+        checker.check(format!("order.{field}-before-async.deprovision"), "1.5", title, answer.is(&[400]));
     }
-    let answer = exam.send(exam.last_operation(fresh)).await;
-    exam.check(
+    let answer = checker.send(checker.last_operation(fresh)).await;
+    checker.check(
         "async.nothing",
         "1.1",
         "a platform that cannot wait leaves nothing behind",
         answer.is(&[404]),
     );
-    let answer = exam.send(exam.put(id)).await;
-    exam.check("async.unchanged", "1.1", "and changes nothing", answer.is(&[200]));
+    let answer = checker.send(checker.put(id)).await;
+    checker.check("async.unchanged", "1.1", "and changes nothing", answer.is(&[200]));
 }

@@ -2,34 +2,34 @@
 
 use serde_json::Value;
 
-use crate::exam::Exam;
-use crate::shape::Shape;
+use crate::checker::Checker;
+use crate::shape::SchemaShape;
 
 const SCHEMA_BYTES_MAX: usize = 64 * 1024;
 
 /// Drafts below 4 have no `$schema` of these.
 const DRAFTS: [&str; 5] = ["draft-04/", "draft-06/", "draft-07/", "draft/2019-09/", "draft/2020-12/"];
 
-pub(crate) fn run(exam: &Exam) {
+pub(crate) fn run(checker: &Checker) {
     for (name, path) in [
         ("create", "service_instance/create"),
         ("update", "service_instance/update"),
         ("bind", "service_binding/create"),
     ] {
-        match exam.schema(path) {
-            Some(schema) => judge(exam, name, schema),
-            None => exam.skip(format!("schema.{name}"), "1.3", "the schema is sound", "the plan has none"),
+        match checker.schema(path) {
+            Some(schema) => judge(checker, name, schema),
+            None => checker.skip(format!("schema.{name}"), "1.3", "the schema is sound", "the plan has none"),
         }
     }
-    let legal = exam.shape().is_legal(&exam.parameters);
+    let legal = checker.shape().is_legal(&checker.parameters);
     let fault = (!legal)
-        .then(|| format!("{} does not fit the schema; give parameters in the options", exam.parameters));
-    exam.check("schema.parameters", "1.3", "there are parameters that fit the schema", fault);
+        .then(|| format!("{} does not fit the schema; give parameters in the options", checker.parameters));
+    checker.check("schema.parameters", "1.3", "there are parameters that fit the schema", fault);
 }
 
-fn judge(exam: &Exam, name: &str, schema: &Value) {
+fn judge(checker: &Checker, name: &str, schema: &Value) {
     let check = |rule: &str, title: &str, fault: Option<String>| {
-        exam.check(format!("schema.{name}.{rule}"), "1.3", format!("{name}: {title}"), fault);
+        checker.check(format!("schema.{name}.{rule}"), "1.3", format!("{name}: {title}"), fault);
     };
     let draft = schema["$schema"].as_str().unwrap_or_default();
     let fault = (!DRAFTS.iter().any(|known| draft.contains(known)))
@@ -44,7 +44,7 @@ fn judge(exam: &Exam, name: &str, schema: &Value) {
     );
     let unsound = jsonschema::validator_for(schema).err().map(|error| error.to_string());
     check("sound", "the schema is a valid one", unsound);
-    let shape = Shape::new(Some(schema));
+    let shape = SchemaShape::new(Some(schema));
     let silly = shape.is_legal(&Value::from("text")).then(|| "a string fits it too".to_owned());
     check("object", "the schema wants an object", silly);
 }

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use reqwest::Method;
 use serde_json::Value;
 
-use crate::answer::Answer;
-use crate::exam::Exam;
+use crate::answer::BrokerResponse;
+use crate::checker::Checker;
 
 const STATUSES: [u16; 15] = [200, 201, 202, 304, 400, 401, 404, 405, 409, 410, 412, 413, 422, 429, 431];
 const STATES: [&str; 3] = ["in progress", "succeeded", "failed"];
 const OPERATION_CHARS_MAX: usize = 10_000;
 
-type Rule = (&'static str, &'static str, &'static str, fn(&Answer) -> bool);
+type Rule = (&'static str, &'static str, &'static str, fn(&BrokerResponse) -> bool);
 
 const RULES: [Rule; 15] = [
     ("answered", "1.1", "every request is answered in time", |answer| answer.status != 0),
@@ -60,27 +60,27 @@ const RULES: [Rule; 15] = [
     }),
 ];
 
-pub(crate) fn run(exam: &Exam) {
-    let seen = exam.wire.seen();
+pub(crate) fn run(checker: &Checker) {
+    let seen = checker.wire.seen();
     for (id, section, title, holds) in RULES {
-        exam.check(format!("traffic.{id}"), section, title, first_fault(&seen, holds));
+        checker.check(format!("traffic.{id}"), section, title, first_fault(&seen, holds));
     }
-    let silent = |answer: &Answer| !exam.wire.is_told(answer);
-    exam.check("traffic.password", "1.1", "no answer has the password in it", first_fault(&seen, silent));
+    let silent = |answer: &BrokerResponse| !checker.wire.is_told(answer);
+    checker.check("traffic.password", "1.1", "no answer has the password in it", first_fault(&seen, silent));
 }
 
-fn first_fault(seen: &[Arc<Answer>], holds: impl Fn(&Answer) -> bool) -> Option<String> {
+fn first_fault(seen: &[Arc<BrokerResponse>], holds: impl Fn(&BrokerResponse) -> bool) -> Option<String> {
     let mut faults = seen.iter().filter(|answer| !holds(answer));
     let first = faults.next()?;
     Some(format!("{} more; {} -> {}", faults.count(), first.request, first.status))
 }
 
 /// Answers that have no body to judge.
-fn is_bare(answer: &Answer) -> bool {
+fn is_bare(answer: &BrokerResponse) -> bool {
     answer.method == Method::HEAD || answer.has(&[0, 304])
 }
 
-fn is_poll(answer: &Answer) -> bool {
+fn is_poll(answer: &BrokerResponse) -> bool {
     let path = answer.request.split('?').next().unwrap_or_default();
     answer.method == Method::GET && path.ends_with("/last_operation")
 }

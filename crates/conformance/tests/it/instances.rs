@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::{Value, json};
 
-use crate::broker::{Asked, Reply};
+use crate::broker::{BrokerReply, BrokerRequest};
 use crate::catalog::{VERSION, plan};
 
 /// An operation ends when it was asked for this many times, so that no test needs time to pass.
@@ -22,7 +22,7 @@ pub(crate) struct Habits {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Phase {
+enum InstancePhase {
     Provisioning,
     Ready,
     Updating,
@@ -31,7 +31,7 @@ enum Phase {
 }
 
 struct Thing {
-    phase: Phase,
+    phase: InstancePhase,
     wanted: Value,
     update: Value,
     operation: String,
@@ -46,7 +46,7 @@ pub(crate) struct Instances {
 }
 
 impl Thing {
-    fn new(phase: Phase, wanted: Value) -> Thing {
+    fn new(phase: InstancePhase, wanted: Value) -> Thing {
         Thing {
             phase,
             wanted,
@@ -57,34 +57,34 @@ impl Thing {
         }
     }
 
-    fn begin(&mut self, phase: Phase, operation: u32) -> Reply {
+    fn begin(&mut self, phase: InstancePhase, operation: u32) -> BrokerReply {
         (self.phase, self.operation, self.polls) = (phase, format!("operation-{operation}"), 0);
         self.accepted()
     }
 
-    fn accepted(&self) -> Reply {
-        Reply::new(202, json!({ "operation": self.operation }))
+    fn accepted(&self) -> BrokerReply {
+        BrokerReply::new(202, json!({ "operation": self.operation }))
     }
 
-    fn poll(&mut self, polls_needed: u32, gone: bool) -> Reply {
+    fn poll(&mut self, polls_needed: u32, gone: bool) -> BrokerReply {
         self.polls += 1;
         let done = self.polls >= polls_needed;
         match self.phase {
-            Phase::Provisioning if done => self.phase = Phase::Ready,
-            Phase::Updating if done => {
-                self.phase = Phase::Ready;
+            InstancePhase::Provisioning if done => self.phase = InstancePhase::Ready,
+            InstancePhase::Updating if done => {
+                self.phase = InstancePhase::Ready;
                 self.wanted["parameters"] = merged(&self.wanted["parameters"], &self.update["parameters"]);
             }
-            Phase::Deprovisioning if done => self.phase = Phase::Deleted,
+            InstancePhase::Deprovisioning if done => self.phase = InstancePhase::Deleted,
             _ => {}
         }
         let state = match self.phase {
-            Phase::Deleted if gone => return Reply::error(410, "it is gone"),
-            Phase::Ready | Phase::Deleted => "succeeded",
+            InstancePhase::Deleted if gone => return BrokerReply::error(410, "it is gone"),
+            InstancePhase::Ready | InstancePhase::Deleted => "succeeded",
             _ => "in progress",
         };
         let mut reply =
-            Reply::new(200, json!({ "state": state, "description": format!("{:?}", self.phase) }));
+            BrokerReply::new(200, json!({ "state": state, "description": format!("{:?}", self.phase) }));
         reply.set("retry-after", "0");
         reply
     }
@@ -109,12 +109,12 @@ fn identity(body: &Value) -> Value {
     json!([fields, context])
 }
 
-fn absent() -> Reply {
-    Reply::error(404, "there is no such thing")
+fn absent() -> BrokerReply {
+    BrokerReply::error(404, "there is no such thing")
 }
 
-fn busy() -> Reply {
-    Reply::code("ConcurrencyError")
+fn busy() -> BrokerReply {
+    BrokerReply::code("ConcurrencyError")
 }
 
 impl Instances {
@@ -122,9 +122,9 @@ impl Instances {
         Instances { habits, things: HashMap::new(), operations: 0 }
     }
 
-    pub(crate) fn reply(&mut self, asked: &Asked) -> Reply {
-        if let Some(refusal) = refusal(asked) {
-            return refusal;
+    pub(crate) fn reply(&mut self, asked: &BrokerRequest) -> BrokerReply {
+        if let Some(error_response) = error_response(asked) {
+            return error_response;
         }
         let id = asked.path[2].clone();
         self.operations += 1;
@@ -142,78 +142,80 @@ impl Instances {
         }
     }
 
-    fn put(&mut self, id: String, asked: &Asked) -> Reply {
+    fn put(&mut self, id: String, asked: &BrokerRequest) -> BrokerReply {
         let Some(thing) = self.things.get(&id) else {
-            let mut thing = Thing::new(Phase::Provisioning, asked.body.clone());
-            let reply = thing.begin(Phase::Provisioning, self.operations);
+            let mut thing = Thing::new(InstancePhase::Provisioning, asked.body.clone());
+            let reply = thing.begin(InstancePhase::Provisioning, self.operations);
             self.things.insert(id, thing);
             return reply;
         };
         let same = identity(&thing.wanted) == identity(&asked.body);
         match thing.phase {
-            Phase::Provisioning if same => thing.accepted(),
-            Phase::Ready if same => Reply::new(200, json!({})),
-            Phase::Updating | Phase::Deprovisioning if same => busy(),
-            _ => Reply::error(409, "the id is taken"),
+            InstancePhase::Provisioning if same => thing.accepted(),
+            InstancePhase::Ready if same => BrokerReply::new(200, json!({})),
+            InstancePhase::Updating | InstancePhase::Deprovisioning if same => busy(),
+            _ => BrokerReply::error(409, "the id is taken"),
         }
     }
 
-    fn patch(&mut self, id: &str, asked: &Asked) -> Reply {
+    fn patch(&mut self, id: &str, asked: &BrokerRequest) -> BrokerReply {
         let Some(thing) = self.things.get_mut(id) else { return absent() };
         match thing.phase {
-            Phase::Deleted => absent(),
-            Phase::Updating if thing.update == asked.body => thing.accepted(),
-            Phase::Provisioning | Phase::Updating | Phase::Deprovisioning => busy(),
-            Phase::Ready
+            InstancePhase::Deleted => absent(),
+            InstancePhase::Updating if thing.update == asked.body => thing.accepted(),
+            InstancePhase::Provisioning | InstancePhase::Updating | InstancePhase::Deprovisioning => busy(),
+            InstancePhase::Ready
                 if !asked.body["plan_id"].is_null() && asked.body["plan_id"] != thing.wanted["plan_id"] =>
             {
-                Reply::error(422, "the plan cannot be changed")
+                BrokerReply::error(422, "the plan cannot be changed")
             }
-            Phase::Ready => {
+            InstancePhase::Ready => {
                 let parameters = &thing.wanted["parameters"];
                 if merged(parameters, &asked.body["parameters"]) == *parameters {
-                    return Reply::new(200, json!({}));
+                    return BrokerReply::new(200, json!({}));
                 }
                 thing.update = asked.body.clone();
-                thing.begin(Phase::Updating, self.operations)
+                thing.begin(InstancePhase::Updating, self.operations)
             }
         }
     }
 
-    fn delete(&mut self, id: &str) -> Reply {
-        let Some(thing) = self.things.get_mut(id) else { return Reply::error(410, "it is gone") };
-        let live = thing.bindings.values().filter(|binding| binding.phase == Phase::Ready).count();
+    fn delete(&mut self, id: &str) -> BrokerReply {
+        let Some(thing) = self.things.get_mut(id) else { return BrokerReply::error(410, "it is gone") };
+        let live = thing.bindings.values().filter(|binding| binding.phase == InstancePhase::Ready).count();
         match thing.phase {
-            Phase::Deleted => Reply::error(410, "it is gone"),
-            Phase::Deprovisioning => thing.accepted(),
-            Phase::Updating => busy(),
-            Phase::Ready if live > 0 => Reply::error(422, &format!("it has {live} bindings")),
-            Phase::Ready | Phase::Provisioning => thing.begin(Phase::Deprovisioning, self.operations),
+            InstancePhase::Deleted => BrokerReply::error(410, "it is gone"),
+            InstancePhase::Deprovisioning => thing.accepted(),
+            InstancePhase::Updating => busy(),
+            InstancePhase::Ready if live > 0 => BrokerReply::error(422, &format!("it has {live} bindings")),
+            InstancePhase::Ready | InstancePhase::Provisioning => {
+                thing.begin(InstancePhase::Deprovisioning, self.operations)
+            }
         }
     }
 
-    fn fetch(&self, id: &str) -> Reply {
+    fn fetch(&self, id: &str) -> BrokerReply {
         match self.things.get(id) {
-            Some(thing) if matches!(thing.phase, Phase::Ready | Phase::Deprovisioning) => {
+            Some(thing) if matches!(thing.phase, InstancePhase::Ready | InstancePhase::Deprovisioning) => {
                 let Value::Object(mut told) = thing.wanted.clone() else { return absent() };
                 told.retain(|key, _| ["service_id", "plan_id", "parameters"].contains(&key.as_str()));
                 if told["plan_id"] == "plan-small" {
                     told.insert("maintenance_info".to_owned(), json!({ "version": VERSION }));
                 }
-                Reply::new(200, Value::Object(told))
+                BrokerReply::new(200, Value::Object(told))
             }
-            Some(thing) if thing.phase == Phase::Updating => busy(),
+            Some(thing) if thing.phase == InstancePhase::Updating => busy(),
             _ => absent(),
         }
     }
 
-    fn binding(&mut self, id: &str, bid: &str, asked: &Asked) -> Reply {
+    fn binding(&mut self, id: &str, bid: &str, asked: &BrokerRequest) -> BrokerReply {
         let method = asked.method.as_str();
-        let gone = if method == "DELETE" { Reply::error(410, "it is gone") } else { absent() };
+        let gone = if method == "DELETE" { BrokerReply::error(410, "it is gone") } else { absent() };
         let Some(thing) = self.things.get_mut(id) else { return gone };
         match thing.phase {
-            Phase::Deleted => return gone,
-            Phase::Ready => {}
+            InstancePhase::Deleted => return gone,
+            InstancePhase::Ready => {}
             _ if method == "PUT" => return busy(),
             _ => {}
         }
@@ -222,29 +224,33 @@ impl Instances {
         let is_async = self.habits.async_bindings;
         match (method, thing.bindings.get_mut(bid)) {
             ("GET", Some(binding)) if asked.is_poll() => binding.poll(BINDING_POLLS, self.habits.gone),
-            ("GET", Some(binding)) if binding.phase == Phase::Ready => Reply::new(200, credentials),
-            ("PUT", None) if is_async && !asked.is_patient() => Reply::code("AsyncRequired"),
+            ("GET", Some(binding)) if binding.phase == InstancePhase::Ready => {
+                BrokerReply::new(200, credentials)
+            }
+            ("PUT", None) if is_async && !asked.is_patient() => BrokerReply::code("AsyncRequired"),
             ("PUT", None) => {
-                let mut binding = Thing::new(Phase::Ready, asked.body.clone());
-                let later = is_async.then(|| binding.begin(Phase::Provisioning, self.operations));
+                let mut binding = Thing::new(InstancePhase::Ready, asked.body.clone());
+                let later = is_async.then(|| binding.begin(InstancePhase::Provisioning, self.operations));
                 thing.bindings.insert(bid.to_owned(), binding);
-                later.unwrap_or_else(|| Reply::new(201, credentials))
+                later.unwrap_or_else(|| BrokerReply::new(201, credentials))
             }
             ("PUT", Some(binding)) => match binding.phase {
-                Phase::Ready if identity(&binding.wanted) == identity(&asked.body) => {
-                    Reply::new(200, credentials)
+                InstancePhase::Ready if identity(&binding.wanted) == identity(&asked.body) => {
+                    BrokerReply::new(200, credentials)
                 }
-                Phase::Provisioning => binding.accepted(),
-                _ => Reply::error(409, "the id is taken"),
+                InstancePhase::Provisioning => binding.accepted(),
+                _ => BrokerReply::error(409, "the id is taken"),
             },
             ("DELETE", Some(binding)) => match binding.phase {
-                Phase::Ready if is_async => binding.begin(Phase::Deprovisioning, self.operations),
-                Phase::Ready => {
-                    binding.phase = Phase::Deleted;
-                    Reply::new(200, json!({}))
+                InstancePhase::Ready if is_async => {
+                    binding.begin(InstancePhase::Deprovisioning, self.operations)
                 }
-                Phase::Deprovisioning => binding.accepted(),
-                Phase::Provisioning => busy(),
+                InstancePhase::Ready => {
+                    binding.phase = InstancePhase::Deleted;
+                    BrokerReply::new(200, json!({}))
+                }
+                InstancePhase::Deprovisioning => binding.accepted(),
+                InstancePhase::Provisioning => busy(),
                 _ => gone,
             },
             ("DELETE", None) => gone,
@@ -254,8 +260,8 @@ impl Instances {
 }
 
 /// All that can be refused without knowing the instance, in its order.
-fn refusal(asked: &Asked) -> Option<Reply> {
-    let invalid = |what: &str| Some(Reply::error(400, &format!("{what} is not right")));
+fn error_response(asked: &BrokerRequest) -> Option<BrokerReply> {
+    let invalid = |what: &str| Some(BrokerReply::error(400, &format!("{what} is not right")));
     let body = &asked.body;
     let is_instance = asked.path.len() == 3;
     let (required, objects): (&[&str], &[&str]) = match (asked.method.as_str(), is_instance) {
@@ -288,10 +294,10 @@ fn refusal(asked: &Asked) -> Option<Reply> {
         return invalid("maintenance_info.version");
     }
     if is_instance && !asked.is_patient() {
-        return Some(Reply::code("AsyncRequired"));
+        return Some(BrokerReply::code("AsyncRequired"));
     }
     if !version.is_null() && *version != plan["maintenance_info"]["version"] {
-        return Some(Reply::code("MaintenanceInfoConflict"));
+        return Some(BrokerReply::code("MaintenanceInfoConflict"));
     }
     let schema = match (asked.method.as_str(), is_instance) {
         ("PUT", true) => &plan["schemas"]["service_instance"]["create"]["parameters"],

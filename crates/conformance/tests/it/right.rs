@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use conformance::{Options, Outcome, Report, examine};
+use conformance::{CheckOutcome, Options, Report, examine};
 
 use serde_json::json;
 
@@ -44,7 +44,7 @@ fn assert_good(report: &Report) {
 fn skipped(report: &Report) -> Vec<&str> {
     report
         .checks()
-        .filter(|check| matches!(check.outcome, Outcome::Skipped(_)))
+        .filter(|check| matches!(check.outcome, CheckOutcome::Skipped(_)))
         .map(|check| check.id.as_str())
         .collect()
 }

@@ -8,11 +8,11 @@ use serde::Deserialize;
 use uuid::Uuid;
 
 use super::Tab;
-use crate::desk::Desk;
 use crate::pages::Pages;
 use crate::parts::{Chip, Icon, Tone, When};
+use crate::shared::ConsoleState;
 use crate::shell::Shell;
-use crate::visitor::Visitor;
+use crate::signed_in::SignedIn;
 
 /// As many as the API gives.
 const NEWEST: usize = 1000;
@@ -31,7 +31,7 @@ pub(super) struct Filters {
 #[derive(Template)]
 #[template(path = "admin/audit.html")]
 struct Audit {
-    desk: Desk,
+    shared: ConsoleState,
     here: Tab,
     filters: Filters,
     people: Vec<String>,
@@ -54,11 +54,11 @@ impl Filters {
 }
 
 pub(super) async fn list(
-    State(desk): State<Desk>,
-    visitor: Visitor,
+    State(shared): State<ConsoleState>,
+    signed_in: SignedIn,
     Query(filters): Query<Filters>,
 ) -> Response {
-    match visitor.api.get::<AuditLog>(&format!("/audit?limit={NEWEST}")).await {
+    match signed_in.api.get::<AuditLog>(&format!("/audit?limit={NEWEST}")).await {
         Ok(log) => {
             let people = names(&log, |entry| &entry.who);
             let actions = names(&log, |entry| &entry.action);
@@ -66,8 +66,8 @@ pub(super) async fn list(
                 log.items.into_iter().filter(|entry| filters.fits(entry)).collect();
             let fitting = entries.len();
             entries.truncate(SHOWN);
-            Shell::new(&visitor, &crate::admin::SECTION, "Audit log").page(&Audit {
-                desk: Desk::clone(&desk),
+            Shell::new(&signed_in, &crate::admin::SECTION, "Audit log").page(&Audit {
+                shared: ConsoleState::clone(&shared),
                 here: Tab::Audit,
                 filters,
                 people,
@@ -76,7 +76,7 @@ pub(super) async fn list(
                 fitting,
             })
         }
-        Err(trouble) => trouble.page(&visitor),
+        Err(page_error) => page_error.page(&signed_in),
     }
 }
 
@@ -135,7 +135,7 @@ mod tests {
             ("token.create", "ci", None),
         ] {
             let entry = AuditEntry {
-                at: api::types::Moment::from_unix_micros(0),
+                at: api::types::WireTime::from_unix_micros(0),
                 who: String::new(),
                 action: action.to_owned(),
                 target: target.to_owned(),
@@ -149,7 +149,7 @@ mod tests {
     #[test]
     fn a_filter_looks_at_who_at_what_and_at_every_text() {
         let entry = AuditEntry {
-            at: api::types::Moment::from_unix_micros(0),
+            at: api::types::WireTime::from_unix_micros(0),
             who: "ada".into(),
             action: "token.create".into(),
             target: "CI".into(),

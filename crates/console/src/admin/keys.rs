@@ -12,37 +12,37 @@ use crate::fields::Fields;
 use crate::flash::Flash;
 use crate::parts::{Icon, When};
 use crate::shell::Shell;
-use crate::visitor::Visitor;
+use crate::signed_in::SignedIn;
 
 const AT: &str = "/console/admin/keys";
 
 #[derive(Template)]
 #[template(path = "admin/keys.html")]
-struct Keys {
+struct KeysPage {
     csrf: CsrfToken,
     here: Tab,
     keys: KeyList,
 }
 
-pub(super) async fn list(visitor: Visitor) -> Response {
-    match visitor.api.get::<KeyList>("/keys").await {
-        Ok(keys) => Shell::new(&visitor, &crate::admin::SECTION, "Keys").page(&Keys {
-            csrf: visitor.csrf.clone(),
+pub(super) async fn list(signed_in: SignedIn) -> Response {
+    match signed_in.api.get::<KeyList>("/keys").await {
+        Ok(keys) => Shell::new(&signed_in, &crate::admin::SECTION, "Keys").page(&KeysPage {
+            csrf: signed_in.csrf.clone(),
             here: Tab::Keys,
             keys,
         }),
-        Err(trouble) => trouble.page(&visitor),
+        Err(page_error) => page_error.page(&signed_in),
     }
 }
 
-pub(super) async fn rotate(visitor: Visitor, fields: Fields) -> Response {
+pub(super) async fn rotate(signed_in: SignedIn, fields: Fields) -> Response {
     if !confirm::is_confirmed(&fields) {
         let question =
             "Add a new key? It seals everything from now on; older keys still open what they sealed.";
-        return confirm::page(&visitor, &crate::admin::SECTION, question, "Add a key", AT, &fields);
+        return confirm::page(&signed_in, &crate::admin::SECTION, question, "Add a key", AT, &fields);
     }
-    match visitor.api.send(Method::POST, "/keys/rotate", &[], None::<&()>).await {
+    match signed_in.api.send(Method::POST, "/keys/rotate", &[], None::<&()>).await {
         Ok(_) => Flash::good("A new key seals from now on. Make a new copy of the key ring.").at(AT),
-        Err(trouble) => trouble.back(&visitor, AT),
+        Err(page_error) => page_error.back(&signed_in, AT),
     }
 }

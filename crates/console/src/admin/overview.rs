@@ -6,24 +6,24 @@ use axum::response::Response;
 use engine::Capability;
 
 use super::Tab;
-use crate::api::Api;
+use crate::api::ApiClient;
 use crate::live::part;
+use crate::page_error::PageError;
 use crate::parts::{Chip, Icon, Tone, When};
 use crate::shell::Shell;
-use crate::trouble::Trouble;
-use crate::visitor::Visitor;
+use crate::signed_in::SignedIn;
 
 #[derive(Template)]
 #[template(path = "admin/overview.html")]
 struct Overview {
     here: Tab,
-    now: Now,
+    now: OverviewPart,
 }
 
 /// The part of the page that changes.
 #[derive(Template)]
 #[template(path = "admin/systems.html")]
-struct Now {
+struct OverviewPart {
     systems: Vec<System>,
 }
 
@@ -37,22 +37,22 @@ impl From<&SystemState> for Chip {
     }
 }
 
-pub(super) async fn show(visitor: Visitor) -> Response {
-    if !visitor.can(Capability::Administer) {
-        return Trouble::needs(Capability::Administer).page(&visitor);
+pub(super) async fn show(signed_in: SignedIn) -> Response {
+    if !signed_in.can(Capability::Administer) {
+        return PageError::needs(Capability::Administer).page(&signed_in);
     }
-    match look(&visitor.api).await {
-        Ok(now) => Shell::new(&visitor, &crate::admin::SECTION, "Systems")
+    match look(&signed_in.api).await {
+        Ok(now) => Shell::new(&signed_in, &crate::admin::SECTION, "Systems")
             .page(&Overview { here: Tab::Overview, now }),
-        Err(trouble) => trouble.page(&visitor),
+        Err(page_error) => page_error.page(&signed_in),
     }
 }
 
-pub(super) async fn now(visitor: Visitor) -> Response {
-    part(look(&visitor.api).await)
+pub(super) async fn now(signed_in: SignedIn) -> Response {
+    part(look(&signed_in.api).await)
 }
 
-async fn look(api: &Api) -> Result<Now, Trouble> {
+async fn look(api: &ApiClient) -> Result<OverviewPart, PageError> {
     let found: SystemList = api.get("/systems").await?;
-    Ok(Now { systems: found.items })
+    Ok(OverviewPart { systems: found.items })
 }

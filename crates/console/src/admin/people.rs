@@ -1,6 +1,6 @@
 //! `GET /console/admin/people`
 
-use api::types::{ChangeUser, MadeUser, NewUser, Password, SignedOut, User, UserList};
+use api::types::{ChangeUser, CreatedUser, NewUser, Password, SignedOut, User, UserList};
 use askama::Template;
 use axum::http::StatusCode;
 use axum::response::Response;
@@ -11,11 +11,11 @@ use crate::confirm;
 use crate::csrf::CsrfToken;
 use crate::fields::Fields;
 use crate::flash::Flash;
+use crate::page_error::PageError;
 use crate::parts::When;
 use crate::path;
 use crate::shell::Shell;
-use crate::trouble::Trouble;
-use crate::visitor::Visitor;
+use crate::signed_in::SignedIn;
 
 const AT: &str = "/console/admin/people";
 
@@ -27,44 +27,45 @@ struct People {
     users: Vec<User>,
     me: String,
     /// Shown this once.
-    made: Option<MadeUser>,
+    made: Option<CreatedUser>,
     name: String,
     role: String,
     name_error: Option<String>,
     password_error: Option<String>,
-    trouble: Option<String>,
+    page_error: Option<String>,
 }
 
 impl People {
-    async fn read(visitor: &Visitor) -> Result<People, Trouble> {
-        let found: UserList = visitor.api.get("/users").await?;
+    async fn read(signed_in: &SignedIn) -> Result<People, PageError> {
+        let found: UserList = signed_in.api.get("/users").await?;
         Ok(People {
-            csrf: visitor.csrf.clone(),
+            csrf: signed_in.csrf.clone(),
             here: Tab::People,
             users: found.items,
-            me: visitor.name().to_owned(),
+            me: signed_in.name().to_owned(),
             made: None,
             name: String::new(),
             role: "reader".to_owned(),
             name_error: None,
             password_error: None,
-            trouble: None,
+            page_error: None,
         })
     }
 
     /// Puts what is wrong at its field.
-    fn refused(mut self, trouble: &Trouble, fields: &Fields) -> People {
+    fn refused(mut self, page_error: &PageError, fields: &Fields) -> People {
         fields.text("name").clone_into(&mut self.name);
         fields.text("role").clone_into(&mut self.role);
-        let is_about = |field: &str| trouble.flaws.iter().any(|flaw| flaw.field == field);
-        let place = if is_about("name") || trouble.status == StatusCode::CONFLICT {
+        let is_about =
+            |field: &str| page_error.field_errors.iter().any(|field_error| field_error.field == field);
+        let place = if is_about("name") || page_error.status == StatusCode::CONFLICT {
             &mut self.name_error
-        } else if is_about("password") || trouble.detail.contains("password") {
+        } else if is_about("password") || page_error.detail.contains("password") {
             &mut self.password_error
         } else {
-            &mut self.trouble
+            &mut self.page_error
         };
-        *place = Some(said(trouble));
+        *place = Some(said(page_error));
         self
     }
 }
@@ -79,68 +80,68 @@ fn password(fields: &Fields, name: &str) -> Option<Password> {
     (!typed.is_empty()).then(|| Password::from(&SecretString::from(typed)))
 }
 
-fn shell(visitor: &Visitor) -> Shell {
-    Shell::new(visitor, &crate::admin::SECTION, "People")
+fn shell(signed_in: &SignedIn) -> Shell {
+    Shell::new(signed_in, &crate::admin::SECTION, "People")
 }
 
-pub(super) async fn list(visitor: Visitor) -> Response {
-    match People::read(&visitor).await {
-        Ok(people) => shell(&visitor).page(&people),
-        Err(trouble) => trouble.page(&visitor),
+pub(super) async fn list(signed_in: SignedIn) -> Response {
+    match People::read(&signed_in).await {
+        Ok(people) => shell(&signed_in).page(&people),
+        Err(page_error) => page_error.page(&signed_in),
     }
 }
 
-pub(super) async fn create(visitor: Visitor, fields: Fields) -> Response {
-    let asked = ask_for(&visitor, &fields).await;
-    let drawn = match People::read(&visitor).await {
+pub(super) async fn create(signed_in: SignedIn, fields: Fields) -> Response {
+    let asked = ask_for(&signed_in, &fields).await;
+    let drawn = match People::read(&signed_in).await {
         Ok(drawn) => drawn,
-        Err(trouble) => return trouble.page(&visitor),
+        Err(page_error) => return page_error.page(&signed_in),
     };
-    let shell = shell(&visitor);
+    let shell = shell(&signed_in);
     match asked {
         Ok(made) => shell.page_with(StatusCode::OK, &People { made: Some(made), ..drawn }),
-        Err(trouble) => shell.page_with(trouble.status, &drawn.refused(&trouble, &fields)),
+        Err(page_error) => shell.page_with(page_error.status, &drawn.refused(&page_error, &fields)),
     }
 }
 
-async fn ask_for(visitor: &Visitor, fields: &Fields) -> Result<MadeUser, Trouble> {
+async fn ask_for(signed_in: &SignedIn, fields: &Fields) -> Result<CreatedUser, PageError> {
     let role = fields.text("role").parse().map_err(|_| {
-        Trouble::new(StatusCode::UNPROCESSABLE_ENTITY, "Not possible", "There is no such role.")
+        PageError::new(StatusCode::UNPROCESSABLE_ENTITY, "Not possible", "There is no such role.")
     })?;
     let new = NewUser { name: fields.text("name").to_owned(), role, password: password(fields, "password") };
-    visitor.api.post("/users", &new).await?.json()
+    signed_in.api.post("/users", &new).await?.json()
 }
 
 /// Another role, or another password.
-pub(super) async fn change(visitor: Visitor, fields: Fields) -> Response {
+pub(super) async fn change(signed_in: SignedIn, fields: Fields) -> Response {
     let name = fields.text("name");
     let change =
         ChangeUser { role: fields.text("role").parse().ok(), password: password(&fields, "password") };
-    match visitor.api.put(&format!("/users/{}", path::part(name)), &change).await {
+    match signed_in.api.put(&format!("/users/{}", path::part(name)), &change).await {
         Ok(_) => Flash::good(format!("{name} is changed and has to sign in again.")).at(AT),
-        Err(trouble) => trouble.back(&visitor, AT),
+        Err(page_error) => page_error.back(&signed_in, AT),
     }
 }
 
-pub(super) async fn delete(visitor: Visitor, fields: Fields) -> Response {
+pub(super) async fn delete(signed_in: SignedIn, fields: Fields) -> Response {
     let name = fields.text("name");
     if !confirm::is_confirmed(&fields) {
         let question = format!("Remove {name}? Their sessions end at once.");
-        return confirm::page(&visitor, &crate::admin::SECTION, &question, "Remove", AT, &fields);
+        return confirm::page(&signed_in, &crate::admin::SECTION, &question, "Remove", AT, &fields);
     }
-    match visitor.api.delete(&format!("/users/{}", path::part(name))).await {
+    match signed_in.api.delete(&format!("/users/{}", path::part(name))).await {
         Ok(_) => Flash::good(format!("{name} is removed.")).at(AT),
-        Err(trouble) => trouble.back(&visitor, AT),
+        Err(page_error) => page_error.back(&signed_in, AT),
     }
 }
 
-pub(super) async fn sign_out(visitor: Visitor, fields: Fields) -> Response {
+pub(super) async fn sign_out(signed_in: SignedIn, fields: Fields) -> Response {
     let name = fields.text("name");
-    let asked = visitor.api.delete(&format!("/users/{}/sessions", path::part(name))).await;
+    let asked = signed_in.api.delete(&format!("/users/{}/sessions", path::part(name))).await;
     match asked.and_then(|answer| answer.json::<SignedOut>()) {
         Ok(done) => {
             Flash::good(format!("{name} is signed out everywhere. Sessions ended: {}.", done.sessions)).at(AT)
         }
-        Err(trouble) => trouble.back(&visitor, AT),
+        Err(page_error) => page_error.back(&signed_in, AT),
     }
 }

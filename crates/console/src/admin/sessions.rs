@@ -11,7 +11,7 @@ use crate::flash::Flash;
 use crate::parts::When;
 use crate::path;
 use crate::shell::Shell;
-use crate::visitor::Visitor;
+use crate::signed_in::SignedIn;
 
 const AT: &str = "/console/admin/sessions";
 
@@ -25,20 +25,20 @@ struct Sessions {
     mine: String,
 }
 
-pub(super) async fn list(visitor: Visitor) -> Response {
-    match visitor.api.get::<SessionList>("/sessions").await {
+pub(super) async fn list(signed_in: SignedIn) -> Response {
+    match signed_in.api.get::<SessionList>("/sessions").await {
         Ok(found) => {
-            let (sessions, mine) = (found.items, visitor.digest.clone());
-            let content = Sessions { csrf: visitor.csrf.clone(), here: Tab::Sessions, sessions, mine };
-            Shell::new(&visitor, &crate::admin::SECTION, "Sessions").page(&content)
+            let (sessions, mine) = (found.items, signed_in.digest.clone());
+            let content = Sessions { csrf: signed_in.csrf.clone(), here: Tab::Sessions, sessions, mine };
+            Shell::new(&signed_in, &crate::admin::SECTION, "Sessions").page(&content)
         }
-        Err(trouble) => trouble.page(&visitor),
+        Err(page_error) => page_error.page(&signed_in),
     }
 }
 
-pub(super) async fn end(visitor: Visitor, fields: Fields) -> Response {
-    match visitor.api.delete(&format!("/sessions/{}", path::part(fields.text("id")))).await {
+pub(super) async fn end(signed_in: SignedIn, fields: Fields) -> Response {
+    match signed_in.api.delete(&format!("/sessions/{}", path::part(fields.text("id")))).await {
         Ok(_) => Flash::good("The session is ended.").at(AT),
-        Err(trouble) => trouble.back(&visitor, AT),
+        Err(page_error) => page_error.back(&signed_in, AT),
     }
 }

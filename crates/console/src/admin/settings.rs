@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::Tab;
 use crate::parts::Prose;
 use crate::shell::Shell;
-use crate::visitor::Visitor;
+use crate::signed_in::SignedIn;
 
 /// The filters, as they are in the address.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -43,17 +43,17 @@ impl Filters {
     }
 }
 
-pub(super) async fn list(visitor: Visitor, Query(filters): Query<Filters>) -> Response {
-    match visitor.api.get::<SettingList>("/settings").await {
+pub(super) async fn list(signed_in: SignedIn, Query(filters): Query<Filters>) -> Response {
+    match signed_in.api.get::<SettingList>("/settings").await {
         Ok(found) => {
             let groups = grouped(found.items.into_iter().filter(|setting| filters.fits(setting)));
-            Shell::new(&visitor, &crate::admin::SECTION, "Settings").page(&Settings {
+            Shell::new(&signed_in, &crate::admin::SECTION, "Settings").page(&Settings {
                 here: Tab::Settings,
                 filters,
                 groups,
             })
         }
-        Err(trouble) => trouble.page(&visitor),
+        Err(page_error) => page_error.page(&signed_in),
     }
 }
 

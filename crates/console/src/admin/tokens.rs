@@ -1,6 +1,6 @@
 //! `GET /console/admin/tokens`
 
-use api::types::{IssuedToken, Moment, NewToken, Token, TokenList};
+use api::types::{IssuedToken, NewToken, Token, TokenList, WireTime};
 use askama::Template;
 use axum::http::StatusCode;
 use axum::response::Response;
@@ -12,11 +12,11 @@ use crate::confirm;
 use crate::csrf::CsrfToken;
 use crate::fields::Fields;
 use crate::flash::Flash;
+use crate::page_error::PageError;
 use crate::parts::When;
 use crate::path;
 use crate::shell::Shell;
-use crate::trouble::Trouble;
-use crate::visitor::Visitor;
+use crate::signed_in::SignedIn;
 
 const AT: &str = "/console/admin/tokens";
 const DAY: u64 = 24 * 60 * 60;
@@ -37,70 +37,70 @@ struct Tokens {
     role: String,
     lives: String,
     name_error: Option<String>,
-    trouble: Option<String>,
+    page_error: Option<String>,
 }
 
 impl Tokens {
-    async fn read(visitor: &Visitor) -> Result<Tokens, Trouble> {
-        let found: TokenList = visitor.api.get("/tokens").await?;
+    async fn read(signed_in: &SignedIn) -> Result<Tokens, PageError> {
+        let found: TokenList = signed_in.api.get("/tokens").await?;
         Ok(Tokens {
-            csrf: visitor.csrf.clone(),
+            csrf: signed_in.csrf.clone(),
             here: Tab::Tokens,
             tokens: found.items,
-            now: visitor.desk.inside.engine().now(),
+            now: signed_in.shared.inside.engine().now(),
             issued: None,
             name: String::new(),
             role: "reader".to_owned(),
             lives: "30".to_owned(),
             name_error: None,
-            trouble: None,
+            page_error: None,
         })
     }
 }
 
 impl Tokens {
-    fn is_over(&self, at: &Moment) -> bool {
+    fn is_over(&self, at: &WireTime) -> bool {
         *at <= self.now.to_wire()
     }
 }
 
-fn shell(visitor: &Visitor) -> Shell {
-    Shell::new(visitor, &crate::admin::SECTION, "Tokens")
+fn shell(signed_in: &SignedIn) -> Shell {
+    Shell::new(signed_in, &crate::admin::SECTION, "Tokens")
 }
 
-pub(super) async fn list(visitor: Visitor) -> Response {
-    match Tokens::read(&visitor).await {
-        Ok(tokens) => shell(&visitor).page(&tokens),
-        Err(trouble) => trouble.page(&visitor),
+pub(super) async fn list(signed_in: SignedIn) -> Response {
+    match Tokens::read(&signed_in).await {
+        Ok(tokens) => shell(&signed_in).page(&tokens),
+        Err(page_error) => page_error.page(&signed_in),
     }
 }
 
-pub(super) async fn create(visitor: Visitor, fields: Fields) -> Response {
-    let asked = ask_for(&visitor, &fields).await;
-    let drawn = Tokens::read(&visitor).await;
+pub(super) async fn create(signed_in: SignedIn, fields: Fields) -> Response {
+    let asked = ask_for(&signed_in, &fields).await;
+    let drawn = Tokens::read(&signed_in).await;
     let (asked, drawn) = match (asked, drawn) {
         (asked, Ok(drawn)) => (asked, drawn),
-        (_, Err(trouble)) => return trouble.page(&visitor),
+        (_, Err(page_error)) => return page_error.page(&signed_in),
     };
-    let shell = shell(&visitor);
+    let shell = shell(&signed_in);
     match asked {
         Ok(issued) => shell.page_with(StatusCode::OK, &Tokens { issued: Some(issued), ..drawn }),
-        Err(trouble) => {
-            let is_name = trouble.status == StatusCode::CONFLICT
-                || trouble.flaws.iter().any(|flaw| flaw.field == "name");
+        Err(page_error) => {
+            let is_name = page_error.status == StatusCode::CONFLICT
+                || page_error.field_errors.iter().any(|field_error| field_error.field == "name");
             let (name_error, rest) =
-                if is_name { (Some(said(&trouble)), None) } else { (None, Some(trouble.line())) };
+                if is_name { (Some(said(&page_error)), None) } else { (None, Some(page_error.line())) };
             let text = |name: &str| fields.text(name).to_owned();
             let (name, role, lives) = (text("name"), text("role"), text("lives"));
-            let content = Tokens { name, role, lives, name_error, trouble: rest, ..drawn };
-            shell.page_with(trouble.status, &content)
+            let content = Tokens { name, role, lives, name_error, page_error: rest, ..drawn };
+            shell.page_with(page_error.status, &content)
         }
     }
 }
 
-async fn ask_for(visitor: &Visitor, fields: &Fields) -> Result<IssuedToken, Trouble> {
+async fn ask_for(signed_in: &SignedIn, fields: &Fields) -> Result<IssuedToken, PageError> {
     let unknown =
-        |_| Trouble::new(StatusCode::UNPROCESSABLE_ENTITY, "Not possible", "There is no such role.");
+        |_| PageError::new(StatusCode::UNPROCESSABLE_ENTITY, "Not possible", "There is no such role.");
     let new = NewToken {
         name: fields.text("name").to_owned(),
         role: fields.text("role").parse().map_err(unknown)?,
@@ -110,17 +110,17 @@ async fn ask_for(visitor: &Visitor, fields: &Fields) -> Result<IssuedToken, Trou
             .and_then(|days| days.parse::<u64>().ok())
             .map(|days| days * DAY),
     };
-    visitor.api.post("/tokens", &new).await?.json()
+    signed_in.api.post("/tokens", &new).await?.json()
 }
 
-pub(super) async fn delete(visitor: Visitor, fields: Fields) -> Response {
+pub(super) async fn delete(signed_in: SignedIn, fields: Fields) -> Response {
     let name = fields.text("name");
     if !confirm::is_confirmed(&fields) {
         let question = format!("Delete the token {name}? Whoever uses it is locked out at once.");
-        return confirm::page(&visitor, &crate::admin::SECTION, &question, "Delete", AT, &fields);
+        return confirm::page(&signed_in, &crate::admin::SECTION, &question, "Delete", AT, &fields);
     }
-    match visitor.api.delete(&format!("/tokens/{}", path::part(name))).await {
+    match signed_in.api.delete(&format!("/tokens/{}", path::part(name))).await {
         Ok(_) => Flash::good(format!("The token {name} is gone.")).at(AT),
-        Err(trouble) => trouble.back(&visitor, AT),
+        Err(page_error) => page_error.back(&signed_in, AT),
     }
 }

@@ -10,11 +10,11 @@ use time::macros::format_description;
 use tokio::try_join;
 
 use super::chart::Chart;
-use crate::api::Api;
-use crate::desk::Desk;
+use crate::api::ApiClient;
+use crate::page_error::PageError;
 use crate::parts::{Chip, Prose, ShortId, When};
 use crate::path;
-use crate::trouble::Trouble;
+use crate::shared::ConsoleState;
 
 /// Lines of each list.
 const SHOWN: usize = 8;
@@ -23,9 +23,9 @@ const DAY: Duration = Duration::from_hours(24);
 
 #[derive(Template)]
 #[template(path = "home_now.html")]
-pub(super) struct Now {
-    desk: Desk,
-    counts: Vec<Count>,
+pub(super) struct HomePart {
+    shared: ConsoleState,
+    counts: Vec<PhaseCount>,
     charts: [Chart; 2],
     /// Stuck and paused ones: nothing moves them but a person.
     held: Vec<Operation>,
@@ -36,7 +36,7 @@ pub(super) struct Now {
 }
 
 /// A number, and the list that has exactly so many rows.
-struct Count {
+struct PhaseCount {
     title: &'static str,
     number: String,
     path: String,
@@ -51,9 +51,9 @@ const TILES: [(&str, &str, &[Phase], bool); 4] = [
     ("Failed, last 24 h", "bad", &[Phase::Failed, Phase::Undone], true),
 ];
 
-impl Now {
-    pub(super) async fn look(desk: &Desk, api: &Api) -> Result<Now, Trouble> {
-        let since = minute(desk.inside.engine().now().minus(DAY));
+impl HomePart {
+    pub(super) async fn look(shared: &ConsoleState, api: &ApiClient) -> Result<HomePart, PageError> {
+        let since = minute(shared.inside.engine().now().minus(DAY));
         let day = path::query([("created_after", format!("{since}:00Z").as_str())]);
         let failed = format!("{day}&phase=failed,undone&housekeeping=hide");
         let paths = [
@@ -72,9 +72,9 @@ impl Now {
             api.get::<OperationTotals>(&ended),
             api.get::<FailureGroups>(&groups)
         )?;
-        let minutes = desk.history.minutes();
-        Ok(Now {
-            desk: Desk::clone(desk),
+        let minutes = shared.history.minutes();
+        Ok(HomePart {
+            shared: ConsoleState::clone(shared),
             counts: counts(&unfinished, &ended, &since),
             charts: [Chart::of_finished(&minutes), Chart::of_durations(&minutes)],
             held: held.items,
@@ -99,14 +99,14 @@ fn list<const N: usize>(filters: [(&str, &str); N]) -> String {
     format!("/console/operations{}", path::query(filters))
 }
 
-fn counts(unfinished: &OperationTotals, ended: &OperationTotals, since: &str) -> Vec<Count> {
+fn counts(unfinished: &OperationTotals, ended: &OperationTotals, since: &str) -> Vec<PhaseCount> {
     let count = |&(title, tone, phases, is_of_day): &(&'static str, &'static str, &[Phase], bool)| {
         let totals = if is_of_day { ended } else { unfinished };
         let number: u64 = phases.iter().filter_map(|phase| totals.phases.get(phase)).sum();
         let more = if totals.is_complete { "" } else { "+" };
         let names: Vec<&str> = phases.iter().map(|phase| phase.as_str()).collect();
         let after = if is_of_day { since } else { "" };
-        Count {
+        PhaseCount {
             title,
             number: format!("{number}{more}"),
             path: list([("phase", names.join(",").as_str()), ("after", after)]),
@@ -126,15 +126,15 @@ fn minute(at: Timestamp) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::world::World;
+    use crate::world::TestConsole;
 
     #[tokio::test]
     async fn a_tile_counts_what_its_list_shows() {
-        let world = World::new();
+        let world = TestConsole::new();
         for _ in 0..3 {
             world.submit().await;
         }
-        let now = Now::look(&world.desk, &world.api()).await.unwrap();
+        let now = HomePart::look(&world.shared, &world.api()).await.unwrap();
         let numbers: Vec<(&str, &str)> =
             now.counts.iter().map(|count| (count.title, count.number.as_str())).collect();
         assert_eq!(numbers[..3], [("Running", "0"), ("Waiting", "3"), ("Needs a person", "0")]);

@@ -6,34 +6,35 @@ use axum::http::StatusCode;
 use axum::response::Response;
 
 use crate::csrf::CsrfToken;
-use crate::desk::Desk;
 use crate::fields::Fields;
 use crate::flash::Flash;
-use crate::pages::{Offer, Pages};
+use crate::page_error::PageError;
+use crate::pages::{Pages, QuickStart};
+use crate::shared::ConsoleState;
 use crate::shell::{Section, Shell};
-use crate::trouble::Trouble;
-use crate::visitor::{Visitor, hex};
+use crate::signed_in::{SignedIn, hex};
 
 /// What can be started here by whoever looks; nothing outside of a sandbox.
-pub(super) struct Offers {
+pub(super) struct QuickStarts {
     pub(super) csrf: CsrfToken,
-    pub(super) all: Vec<Offer>,
+    pub(super) all: Vec<QuickStart>,
     /// Somebody with another role may start something.
     pub(super) is_sandbox: bool,
     pub(super) apis: String,
     pub(super) actions: Vec<&'static Section>,
 }
 
-impl Offers {
-    pub(super) fn new(visitor: &Visitor) -> Offers {
-        let is_sandbox = visitor.desk.settings.is_sandbox;
-        let offers = visitor.desk.pages.offers.iter().filter(|offer| is_sandbox && (offer.is_for)(visitor));
-        Offers {
-            csrf: visitor.csrf.clone(),
+impl QuickStarts {
+    pub(super) fn new(signed_in: &SignedIn) -> QuickStarts {
+        let is_sandbox = signed_in.shared.settings.is_sandbox;
+        let offers =
+            signed_in.shared.pages.offers.iter().filter(|offer| is_sandbox && (offer.is_for)(signed_in));
+        QuickStarts {
+            csrf: signed_in.csrf.clone(),
             all: offers.copied().collect(),
             is_sandbox,
-            apis: apis(&visitor.desk.pages),
-            actions: visitor.desk.pages.actions.clone(),
+            apis: apis(&signed_in.shared.pages),
+            actions: signed_in.shared.pages.actions.clone(),
         }
     }
 }
@@ -51,32 +52,32 @@ fn apis(pages: &Pages) -> String {
 #[derive(Template)]
 #[template(path = "home_try.html")]
 struct Try {
-    offers: Offers,
+    offers: QuickStarts,
 }
 
-pub(super) async fn show(visitor: Visitor) -> Response {
-    let offers = Offers::new(&visitor);
-    Shell::new(&visitor, &crate::home::SECTION, "Try it").page(&Try { offers })
+pub(super) async fn show(signed_in: SignedIn) -> Response {
+    let offers = QuickStarts::new(&signed_in);
+    Shell::new(&signed_in, &crate::home::SECTION, "Try it").page(&Try { offers })
 }
 
 pub(super) async fn start(
-    State(desk): State<Desk>,
-    visitor: Visitor,
+    State(shared): State<ConsoleState>,
+    signed_in: SignedIn,
     Path(what): Path<String>,
     _fields: Fields,
 ) -> Response {
-    if !desk.settings.is_sandbox {
+    if !shared.settings.is_sandbox {
         let detail = "This server works with real systems, so nothing is started just to see how it looks.";
-        return Trouble::new(StatusCode::CONFLICT, "Not here", detail)
+        return PageError::new(StatusCode::CONFLICT, "Not here", detail)
             .hint("Start a server with --sandbox to try things.")
-            .page(&visitor);
+            .page(&signed_in);
     }
-    let Some(offer) = desk.pages.offers.iter().find(|offer| offer.name == what) else {
-        return Trouble::missing("such thing to try").page(&visitor);
+    let Some(offer) = shared.pages.offers.iter().find(|offer| offer.name == what) else {
+        return PageError::missing("such thing to try").page(&signed_in);
     };
     let name = format!("try-{}", hex(&rand::random::<[u8; 3]>()));
-    match (offer.start)(&visitor, name).await {
+    match (offer.start)(&signed_in, name).await {
         Ok(place) => Flash::good("Started. This page updates live.").while_running().at(&place),
-        Err(trouble) => Flash::bad(trouble.line()).at("/console/try"),
+        Err(page_error) => Flash::bad(page_error.line()).at("/console/try"),
     }
 }

@@ -2,17 +2,17 @@
 
 use std::time::Duration;
 
-use api::types::{Moment, Operation, OperationDetail};
+use api::types::{Operation, OperationDetail, WireTime};
 use askama::Template;
 
-use crate::desk::Desk;
 use crate::parts::{When, span};
 use crate::path;
+use crate::shared::ConsoleState;
 
 #[derive(Template)]
 #[template(path = "operations/about.html")]
-pub(super) struct About {
-    desk: Desk,
+pub(super) struct OperationAbout {
+    shared: ConsoleState,
     operation: Operation,
     /// Who asked for it.
     by: Option<String>,
@@ -21,12 +21,12 @@ pub(super) struct About {
     made: Option<String>,
 }
 
-impl About {
-    pub(super) fn new(desk: Desk, detail: &OperationDetail, by: Option<String>) -> About {
+impl OperationAbout {
+    pub(super) fn new(shared: ConsoleState, detail: &OperationDetail, by: Option<String>) -> OperationAbout {
         let operation = detail.operation.clone();
         let took = operation.finished_at.map(|end| span(between(operation.created_at, end)));
-        let made = desk.pages.made_by(detail);
-        About { desk, operation, by, took, made }
+        let made = shared.pages.made_by(detail);
+        OperationAbout { shared, operation, by, took, made }
     }
 
     fn of_tenant(&self) -> String {
@@ -39,6 +39,6 @@ impl About {
     }
 }
 
-fn between(from: Moment, to: Moment) -> Duration {
+fn between(from: WireTime, to: WireTime) -> Duration {
     Duration::try_from(to.0 - from.0).unwrap_or_default()
 }

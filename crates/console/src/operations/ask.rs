@@ -8,102 +8,104 @@ use axum::response::Response;
 use engine::Capability;
 use uuid::Uuid;
 
-use super::look::{Look, id_of};
-use super::why::{Action, possible};
+use super::look::{StatusLook, id_of};
+use super::why::{SuggestedAction, possible};
 use crate::csrf::CsrfToken;
 use crate::fields::Fields;
 use crate::flash::Flash;
+use crate::page_error::PageError;
 use crate::shell::Shell;
-use crate::trouble::Trouble;
-use crate::visitor::Visitor;
+use crate::signed_in::SignedIn;
 
 /// The page that asks whether it is meant.
 #[derive(Template)]
 #[template(path = "operations/ask.html")]
-struct Ask {
+struct ConfirmPage {
     csrf: CsrfToken,
     id: Uuid,
     workflow: String,
-    action: Action,
+    action: SuggestedAction,
     reason: String,
     error: Option<String>,
 }
 
-impl Ask {
+impl ConfirmPage {
     fn title(&self) -> String {
         format!("{} this operation?", self.action.label)
     }
 
-    fn page(&self, status: StatusCode, visitor: &Visitor) -> Response {
-        Shell::new(visitor, &crate::operations::SECTION, &self.title()).page_with(status, self)
+    fn page(&self, status: StatusCode, signed_in: &SignedIn) -> Response {
+        Shell::new(signed_in, &crate::operations::SECTION, &self.title()).page_with(status, self)
     }
 }
 
-pub(super) async fn form(visitor: Visitor, Path((id, verb)): Path<(String, String)>) -> Response {
-    match draw(&visitor, &id, &verb, "", None).await {
-        Ok(ask) => ask.page(StatusCode::OK, &visitor),
-        Err(trouble) => trouble.page(&visitor),
+pub(super) async fn form(signed_in: SignedIn, Path((id, verb)): Path<(String, String)>) -> Response {
+    match draw(&signed_in, &id, &verb, "", None).await {
+        Ok(ask) => ask.page(StatusCode::OK, &signed_in),
+        Err(page_error) => page_error.page(&signed_in),
     }
 }
 
 pub(super) async fn ask(
-    visitor: Visitor,
+    signed_in: SignedIn,
     Path((id, verb)): Path<(String, String)>,
     fields: Fields,
 ) -> Response {
     let reason = fields.text("reason");
     let drawn = if fields.text("confirmed") == "yes" {
-        match send(&visitor, &id, &verb, reason).await {
+        match send(&signed_in, &id, &verb, reason).await {
             Ok(response) => return response,
-            Err(trouble) if trouble.flaws.iter().any(|flaw| flaw.field == "reason") => {
-                draw(&visitor, &id, &verb, reason, Some(trouble.line())).await
+            Err(page_error)
+                if page_error.field_errors.iter().any(|field_error| field_error.field == "reason") =>
+            {
+                draw(&signed_in, &id, &verb, reason, Some(page_error.line())).await
             }
-            Err(trouble) => return Flash::bad(trouble.line()).at(&format!("/console/operations/{id}")),
+            Err(page_error) => return Flash::bad(page_error.line()).at(&format!("/console/operations/{id}")),
         }
     } else {
-        draw(&visitor, &id, &verb, reason, None).await
+        draw(&signed_in, &id, &verb, reason, None).await
     };
     match drawn {
         Ok(ask) => {
             let status = if ask.error.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
-            ask.page(status, &visitor)
+            ask.page(status, &signed_in)
         }
-        Err(trouble) => trouble.page(&visitor),
+        Err(page_error) => page_error.page(&signed_in),
     }
 }
 
-async fn send(visitor: &Visitor, id: &str, verb: &str, reason: &str) -> Result<Response, Trouble> {
+async fn send(signed_in: &SignedIn, id: &str, verb: &str, reason: &str) -> Result<Response, PageError> {
     let id = id_of(id)?;
     let said = match verb {
         "cancel" => "It is asked to cancel, and gives up when the step that runs has ended.",
         "pause" => "It is asked to pause, and holds still when the step that runs has ended.",
         "resume" => "It goes on.",
         "retry" => "It tries again.",
-        _ => return Err(Trouble::missing("such thing to ask for")),
+        _ => return Err(PageError::missing("such thing to ask for")),
     };
     let reason = Some(reason.to_owned()).filter(|reason| !reason.is_empty());
-    visitor.api.post(&format!("/operations/{id}/{verb}"), &Control { reason }).await?;
+    signed_in.api.post(&format!("/operations/{id}/{verb}"), &Control { reason }).await?;
     Ok(Flash::good(said).at(&format!("/console/operations/{id}")))
 }
 
 async fn draw(
-    visitor: &Visitor,
+    signed_in: &SignedIn,
     id: &str,
     verb: &str,
     reason: &str,
     error: Option<String>,
-) -> Result<Ask, Trouble> {
+) -> Result<ConfirmPage, PageError> {
     let id = id_of(id)?;
-    if !visitor.can(Capability::Operate) {
-        let detail = format!("This needs the role operator, and yours is {}.", visitor.role());
-        return Err(Trouble::new(StatusCode::FORBIDDEN, "Not allowed", detail));
+    if !signed_in.can(Capability::Operate) {
+        let detail = format!("This needs the role operator, and yours is {}.", signed_in.role());
+        return Err(PageError::new(StatusCode::FORBIDDEN, "Not allowed", detail));
     }
-    let look = Look::at(&visitor.api, id).await?;
+    let look = StatusLook::at(&signed_in.api, id).await?;
     let phase = look.detail.operation.phase;
     let action = possible(&look).into_iter().find(|action| action.verb == verb).ok_or_else(|| {
         let detail = format!("The operation is {phase} and cannot be asked for this.");
-        Trouble::new(StatusCode::CONFLICT, "Not now", detail).hint("Its page shows what can be done.")
+        PageError::new(StatusCode::CONFLICT, "Not now", detail).hint("Its page shows what can be done.")
     })?;
     let workflow = look.detail.operation.workflow.clone();
-    Ok(Ask { csrf: visitor.csrf.clone(), id, workflow, action, reason: reason.to_owned(), error })
+    Ok(ConfirmPage { csrf: signed_in.csrf.clone(), id, workflow, action, reason: reason.to_owned(), error })
 }

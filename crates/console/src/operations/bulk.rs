@@ -10,10 +10,10 @@ use uuid::Uuid;
 use crate::csrf::CsrfToken;
 use crate::fields::Fields;
 use crate::flash::Flash;
+use crate::page_error::PageError;
 use crate::path;
 use crate::shell::Shell;
-use crate::trouble::Trouble;
-use crate::visitor::Visitor;
+use crate::signed_in::SignedIn;
 
 /// As many as a page of a list can have.
 const OPERATIONS_MAX: usize = 200;
@@ -30,13 +30,15 @@ struct Bulk {
     back: String,
 }
 
-pub(super) async fn bulk(visitor: Visitor, fields: Fields) -> Response {
-    if !visitor.can(Capability::Operate) {
-        return Trouble::needs(Capability::Operate).page(&visitor);
+pub(super) async fn bulk(signed_in: SignedIn, fields: Fields) -> Response {
+    if !signed_in.can(Capability::Operate) {
+        return PageError::needs(Capability::Operate).page(&signed_in);
     }
     let back = path::back(fields.text("back")).to_owned();
     let verb = fields.text("verb").to_owned();
-    let Some(label) = label(&verb) else { return Trouble::missing("such thing to request").page(&visitor) };
+    let Some(label) = label(&verb) else {
+        return PageError::missing("such thing to request").page(&signed_in);
+    };
     let ids: Vec<Uuid> =
         fields.all("id").filter_map(|id| Uuid::try_parse(id).ok()).take(OPERATIONS_MAX).collect();
     if ids.is_empty() {
@@ -44,17 +46,19 @@ pub(super) async fn bulk(visitor: Visitor, fields: Fields) -> Response {
     }
     if fields.text("confirmed") != "yes" {
         let is_harm = verb == "cancel";
-        let page = Bulk { csrf: visitor.csrf.clone(), ids, verb, label, is_harm, back };
-        return Shell::new(&visitor, &crate::operations::SECTION, &page.title()).page(&page);
+        let page = Bulk { csrf: signed_in.csrf.clone(), ids, verb, label, is_harm, back };
+        return Shell::new(&signed_in, &crate::operations::SECTION, &page.title()).page(&page);
     }
     let reason = Some(fields.text("reason").to_owned()).filter(|reason| !reason.is_empty());
-    let mut refused: Vec<Trouble> = Vec::new();
+    let mut refused: Vec<PageError> = Vec::new();
     for id in &ids {
         let control = Control { reason: reason.clone() };
-        match visitor.api.post(&format!("/operations/{id}/{verb}"), &control).await {
+        match signed_in.api.post(&format!("/operations/{id}/{verb}"), &control).await {
             Ok(_) => {}
-            Err(trouble) if trouble.status == StatusCode::FORBIDDEN => return trouble.page(&visitor),
-            Err(trouble) => refused.push(trouble),
+            Err(page_error) if page_error.status == StatusCode::FORBIDDEN => {
+                return page_error.page(&signed_in);
+            }
+            Err(page_error) => refused.push(page_error),
         }
     }
     told(label, ids.len(), &refused).at(&back)
@@ -66,7 +70,7 @@ impl Bulk {
     }
 }
 
-fn told(label: &str, all: usize, refused: &[Trouble]) -> Flash {
+fn told(label: &str, all: usize, refused: &[PageError]) -> Flash {
     let accepted = all - refused.len();
     match refused.first() {
         None => Flash::good(format!("{label} requested for {}.", count(accepted))),
@@ -100,7 +104,7 @@ mod tests {
     #[test]
     fn what_was_refused_is_said_with_the_first_reason() {
         assert_eq!(told("Retry", 1, &[]).text, "Retry requested for 1 operation.");
-        let refused = [Trouble::new(StatusCode::CONFLICT, "Conflict", "it is running")];
+        let refused = [PageError::new(StatusCode::CONFLICT, "Conflict", "it is running")];
         let flash = told("Retry", 3, &refused);
         assert!(
             !flash.is_good && flash.text.contains("2 operations, and refused for 1 operation"),

@@ -7,9 +7,9 @@ use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
-use super::look::{Look, Story, id_of};
-use crate::trouble::Trouble;
-use crate::visitor::Visitor;
+use super::look::{StatusLook, Story, id_of};
+use crate::page_error::PageError;
+use crate::signed_in::SignedIn;
 
 #[derive(Serialize)]
 struct Everything {
@@ -18,21 +18,21 @@ struct Everything {
     journal: Vec<JournalEntry>,
 }
 
-pub(super) async fn json(visitor: Visitor, Path(id): Path<String>) -> Response {
-    match written(&visitor, &id).await {
+pub(super) async fn json(signed_in: SignedIn, Path(id): Path<String>) -> Response {
+    match written(&signed_in, &id).await {
         Ok(response) => response,
-        Err(trouble) => trouble.page(&visitor),
+        Err(page_error) => page_error.page(&signed_in),
     }
 }
 
-async fn written(visitor: &Visitor, id: &str) -> Result<Response, Trouble> {
+async fn written(signed_in: &SignedIn, id: &str) -> Result<Response, PageError> {
     let id = id_of(id)?;
-    let Look { detail, why } = Look::at(&visitor.api, id).await?;
+    let StatusLook { detail, why } = StatusLook::at(&signed_in.api, id).await?;
     let mut story = Story::default();
-    story.read_on(&visitor.api, id).await?;
+    story.read_on(&signed_in.api, id).await?;
     let all = Everything { operation: detail, explanation: why, journal: story.entries };
     let text = serde_json::to_string_pretty(&all).map_err(|error| {
-        Trouble::new(StatusCode::INTERNAL_SERVER_ERROR, "It did not work", error.to_string())
+        PageError::new(StatusCode::INTERNAL_SERVER_ERROR, "It did not work", error.to_string())
     })?;
     let name = HeaderValue::from_str(&format!("attachment; filename=\"operation-{id}.json\""))
         .unwrap_or(HeaderValue::from_static("attachment"));

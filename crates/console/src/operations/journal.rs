@@ -30,7 +30,7 @@ const KINDS: [&str; 10] = [
 /// What of the journal is wanted, as it is in the address.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
-pub(super) struct Wanted {
+pub(super) struct JournalQuery {
     pub(super) kind: String,
     pub(super) step: String,
     /// A part of the sentence.
@@ -39,7 +39,7 @@ pub(super) struct Wanted {
     pub(super) before: Option<u32>,
 }
 
-impl Wanted {
+impl JournalQuery {
     fn fits(&self, entry: &JournalEntry) -> bool {
         let fits_kind = self.kind.is_empty() || entry.kind == self.kind;
         let fits_step = self.step.is_empty() || names(entry, &self.step);
@@ -71,10 +71,10 @@ fn names(entry: &JournalEntry, step: &str) -> bool {
 #[template(path = "operations/journal.html")]
 pub(super) struct Journal {
     id: Uuid,
-    wanted: Wanted,
+    wanted: JournalQuery,
     kinds: &'static [&'static str],
     steps: Vec<String>,
-    lines: Lines,
+    lines: JournalLines,
     /// How many events fit, and how many there are.
     fits: usize,
     all: usize,
@@ -88,16 +88,16 @@ pub(super) struct Journal {
 /// Some lines of the journal.
 #[derive(Template)]
 #[template(path = "operations/lines.html")]
-pub(super) struct Lines(Vec<Line>);
+pub(super) struct JournalLines(Vec<JournalLine>);
 
-struct Line {
+struct JournalLine {
     entry: JournalEntry,
     /// How long after the beginning.
     offset: String,
     data: String,
 }
 
-impl Line {
+impl JournalLine {
     fn chip(&self) -> Chip {
         let (tone, icon) = match self.entry.kind.as_str() {
             "waited" => (Tone::Waits, Icon::Hourglass),
@@ -123,19 +123,19 @@ fn ended(entry: &JournalEntry) -> (Tone, Icon) {
     }
 }
 
-impl Lines {
+impl JournalLines {
     /// Those of the entries that are wanted.
     pub(super) fn of<'a>(
         entries: impl IntoIterator<Item = &'a JournalEntry>,
-        wanted: &Wanted,
+        wanted: &JournalQuery,
         begun: Option<Timestamp>,
-    ) -> Lines {
+    ) -> JournalLines {
         let fitting = entries.into_iter().filter(|entry| wanted.fits(entry));
         let line = |entry: &JournalEntry| {
             let offset = begun.map(|begun| offset(begun, entry)).unwrap_or_default();
-            Line { entry: entry.clone(), offset, data: pretty(&entry.data) }
+            JournalLine { entry: entry.clone(), offset, data: pretty(&entry.data) }
         };
-        Lines(fitting.map(line).collect())
+        JournalLines(fitting.map(line).collect())
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -164,7 +164,7 @@ pub(super) fn pretty(value: &serde_json::Value) -> String {
 }
 
 impl Journal {
-    pub(super) fn new(id: Uuid, story: &Story, wanted: Wanted, is_over: bool) -> Journal {
+    pub(super) fn new(id: Uuid, story: &Story, wanted: JournalQuery, is_over: bool) -> Journal {
         let at = format!("/console/operations/{id}");
         let fitting = || story.entries.iter().filter(|entry| wanted.fits(entry));
         let earlier: Vec<&JournalEntry> =
@@ -188,7 +188,7 @@ impl Journal {
             id,
             kinds: &KINDS,
             steps: steps.into_iter().map(str::to_owned).collect(),
-            lines: Lines::of(shown.iter().copied(), &Wanted::default(), story.timeline.begun),
+            lines: JournalLines::of(shown.iter().copied(), &JournalQuery::default(), story.timeline.begun),
             fits: fitting().count(),
             all: story.entries.len(),
             is_cut: story.is_cut,
@@ -225,11 +225,11 @@ mod tests {
 
     #[test]
     fn the_newest_lines_come_first_and_the_older_ones_are_a_link_away() {
-        let journal = Journal::new(Uuid::nil(), &story(450), Wanted::default(), false);
+        let journal = Journal::new(Uuid::nil(), &story(450), JournalQuery::default(), false);
         assert_eq!((shown(&journal)[0], shown(&journal).len()), (251, SHOWN));
         assert!(journal.older.unwrap().contains("before=251#journal"));
         assert!(journal.live.unwrap().contains("after=450") && journal.newest.is_none());
-        let wanted = Wanted { before: Some(51), ..Wanted::default() };
+        let wanted = JournalQuery { before: Some(51), ..JournalQuery::default() };
         let journal = Journal::new(Uuid::nil(), &story(450), wanted, false);
         assert_eq!((shown(&journal)[0], shown(&journal).len()), (1, 50));
         assert!(journal.older.is_none() && journal.live.is_none() && journal.newest.is_some());
@@ -248,12 +248,12 @@ mod tests {
 
     #[test]
     fn a_filter_finds_what_got_on_and_what_is_said() {
-        let by_step = Wanted { step: "S1".into(), ..Wanted::default() };
+        let by_step = JournalQuery { step: "S1".into(), ..JournalQuery::default() };
         assert_eq!(shown(&Journal::new(Uuid::nil(), &story(4), by_step, true)), [1, 3]);
-        let by_text = Wanted { q: " s0 DONE".into(), ..Wanted::default() };
+        let by_text = JournalQuery { q: " s0 DONE".into(), ..JournalQuery::default() };
         let journal = Journal::new(Uuid::nil(), &story(4), by_text, true);
         assert_eq!((shown(&journal), journal.fits, journal.all), (vec![2, 4], 2, 4));
-        let by_kind = Wanted { kind: "waited".into(), ..Wanted::default() };
+        let by_kind = JournalQuery { kind: "waited".into(), ..JournalQuery::default() };
         assert!(shown(&Journal::new(Uuid::nil(), &story(4), by_kind, true)).is_empty());
     }
 }

@@ -23,23 +23,23 @@ struct Override {
     from: String,
     component: Option<String>,
     key: String,
-    value: Sent,
+    value: SentFact,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Sent {
+enum SentFact {
     Shown(String),
     /// Of whoever asked, and kept sealed with what they sent.
     Private,
     Secret,
 }
 
-impl Sent {
-    fn read(value: &Value) -> Sent {
+impl SentFact {
+    fn read(value: &Value) -> SentFact {
         match value["plain"].as_str() {
-            Some(text) => Sent::Shown(text.to_owned()),
-            None if value == "private" => Sent::Private,
-            None => Sent::Secret,
+            Some(text) => SentFact::Shown(text.to_owned()),
+            None if value == "private" => SentFact::Private,
+            None => SentFact::Secret,
         }
     }
 }
@@ -73,7 +73,7 @@ fn overrides(fact: &str, value: &Value) -> Vec<Override> {
             from: fact.to_owned(),
             component: item["component"].as_str().map(str::to_owned),
             key: item["key"].as_str()?.to_owned(),
-            value: Sent::read(&item["value"]),
+            value: SentFact::read(&item["value"]),
         })
     };
     value["overrides"].as_array().into_iter().flatten().filter_map(one).collect()
@@ -95,8 +95,11 @@ mod tests {
         ]});
         let found = overrides("motto.answer", &answer);
         assert_eq!((found[0].component.as_deref(), found[1].component.as_deref()), (Some("hello"), None));
-        let values: Vec<Sent> = found.into_iter().map(|one| one.value).collect();
-        assert_eq!(values, [Sent::Shown("onward".to_owned()), Sent::Secret, Sent::Private, Sent::Secret]);
+        let values: Vec<SentFact> = found.into_iter().map(|one| one.value).collect();
+        assert_eq!(
+            values,
+            [SentFact::Shown("onward".to_owned()), SentFact::Secret, SentFact::Private, SentFact::Secret]
+        );
         assert!(overrides("greet.greeting", &json!({"text": "x"})).is_empty());
     }
 }

@@ -8,18 +8,18 @@ use axum::response::Response;
 use engine::Capability;
 
 use super::filters::{AT, Column, Filters, PHASES, Quick};
-use crate::api::Api;
+use crate::api::ApiClient;
 use crate::csrf::CsrfToken;
-use crate::desk::Desk;
 use crate::list::Filtered;
+use crate::page_error::{FormError, PageError};
 use crate::parts::{Chip, Icon, Pager, Prose, ShortId, Since, When, span};
+use crate::shared::ConsoleState;
 use crate::shell::Shell;
-use crate::trouble::{Flaw, Trouble};
-use crate::visitor::Visitor;
+use crate::signed_in::SignedIn;
 
 #[derive(Template)]
 #[template(path = "operations/list.html")]
-struct List {
+struct OperationListPage {
     quick: Vec<Quick>,
     workflows: Vec<String>,
     rows: Rows,
@@ -33,7 +33,7 @@ struct List {
 #[derive(Template)]
 #[template(path = "operations/rows.html")]
 pub(super) struct Rows {
-    desk: Desk,
+    shared: ConsoleState,
     csrf: CsrfToken,
     operations: Vec<Operation>,
     columns: Vec<Column>,
@@ -48,29 +48,29 @@ pub(super) struct Rows {
 }
 
 pub(super) async fn list(
-    State(desk): State<Desk>,
-    visitor: Visitor,
+    State(shared): State<ConsoleState>,
+    signed_in: SignedIn,
     Query(filters): Query<Filters>,
 ) -> Response {
-    let (found, refused) = match find(&visitor.api, &filters).await {
+    let (found, refused) = match find(&signed_in.api, &filters).await {
         Ok(found) => (found, None),
-        Err(trouble) if trouble.status == StatusCode::BAD_REQUEST => {
-            (OperationPage::default(), Some(trouble))
+        Err(page_error) if page_error.status == StatusCode::BAD_REQUEST => {
+            (OperationPage::default(), Some(page_error))
         }
-        Err(trouble) => return trouble.page(&visitor),
+        Err(page_error) => return page_error.page(&signed_in),
     };
-    let flaw = refused.as_ref().and_then(|trouble| trouble.flaws.first());
+    let field_error = refused.as_ref().and_then(|page_error| page_error.field_errors.first());
     let pager = filters.pager(found.next.as_deref());
-    let list = List {
+    let list = OperationListPage {
         quick: filters.quick(),
-        workflows: desk.inside.engine().workflows().into_iter().map(|one| one.workflow).collect(),
+        workflows: shared.inside.engine().workflows().into_iter().map(|one| one.workflow).collect(),
         pager,
-        rows: Rows::new(&visitor, &filters, found).await,
-        wrong: flaw.map(|flaw| flaw.field.clone()).unwrap_or_default(),
-        error: refused.as_ref().map(Trouble::line),
+        rows: Rows::new(&signed_in, &filters, found).await,
+        wrong: field_error.map(|field_error| field_error.field.clone()).unwrap_or_default(),
+        error: refused.as_ref().map(PageError::line),
         filters,
     };
-    let shell = Shell::new(&visitor, &crate::operations::SECTION, "Operations").without_search();
+    let shell = Shell::new(&signed_in, &crate::operations::SECTION, "Operations").without_search();
     if refused.is_some() { shell.page_with(StatusCode::BAD_REQUEST, &list) } else { shell.page(&list) }
 }
 
@@ -100,27 +100,27 @@ impl Filtered for Filters {
         Some(&self.trail)
     }
 
-    async fn rows(&self, visitor: &Visitor) -> Result<Rows, Trouble> {
-        let found = find(&visitor.api, self).await?;
-        Ok(Rows::new(visitor, self, found).await)
+    async fn rows(&self, signed_in: &SignedIn) -> Result<Rows, PageError> {
+        let found = find(&signed_in.api, self).await?;
+        Ok(Rows::new(signed_in, self, found).await)
     }
 }
 
 impl Rows {
-    async fn new(visitor: &Visitor, filters: &Filters, found: OperationPage) -> Rows {
+    async fn new(signed_in: &SignedIn, filters: &Filters, found: OperationPage) -> Rows {
         let summary = match (filters.cursor.as_str(), filters.q.as_str()) {
-            ("", "") => totals(&visitor.api, filters).await.map(|totals| told(&totals)),
+            ("", "") => totals(&signed_in.api, filters).await.map(|totals| told(&totals)),
             ("", _) if found.next.is_none() => Some(format!("{} found", found.items.len())),
             _ => None,
         };
         Rows {
-            desk: Desk::clone(&visitor.desk),
-            csrf: visitor.csrf.clone(),
+            shared: ConsoleState::clone(&signed_in.shared),
+            csrf: signed_in.csrf.clone(),
             columns: filters.columns(),
             summary,
             note: found.looked_at.map(|count| cut(filters, count)),
             is_filtered: !filters.is_none(),
-            may_operate: visitor.can(Capability::Operate),
+            may_operate: signed_in.can(Capability::Operate),
             here: format!("{AT}{}", filters.with(&[filters.cursor(), ("trail", &filters.trail)])),
             operations: found.items,
         }
@@ -149,17 +149,17 @@ fn told(totals: &OperationTotals) -> String {
     }
 }
 
-async fn totals(api: &Api, filters: &Filters) -> Option<OperationTotals> {
+async fn totals(api: &ApiClient, filters: &Filters) -> Option<OperationTotals> {
     api.get(&format!("/operations/totals{}", filters.counted().ok()?)).await.ok()
 }
 
-async fn find(api: &Api, filters: &Filters) -> Result<OperationPage, Trouble> {
+async fn find(api: &ApiClient, filters: &Filters) -> Result<OperationPage, PageError> {
     let query = filters.asked().map_err(|wrong| {
         let detail = "This is not a day and a time.";
-        let trouble = Trouble::new(StatusCode::BAD_REQUEST, "Unreadable", detail)
+        let page_error = PageError::new(StatusCode::BAD_REQUEST, "Unreadable", detail)
             .hint("Write it like 2026-01-31T12:00, in UTC.");
-        let flaw = Flaw { field: wrong.to_owned(), text: String::new(), hint: None };
-        Trouble { flaws: vec![flaw], ..trouble }
+        let field_error = FormError { field: wrong.to_owned(), text: String::new(), hint: None };
+        PageError { field_errors: vec![field_error], ..page_error }
     })?;
     api.get(&format!("/operations{query}")).await
 }

@@ -5,30 +5,30 @@ use tokio::try_join;
 use uuid::Uuid;
 
 use super::timeline::Timeline;
-use crate::api::Api;
-use crate::trouble::Trouble;
+use crate::api::ApiClient;
+use crate::page_error::PageError;
 
 /// Events that are read at a time, and at most.
 const PAGE: usize = 500;
 const EVENTS_MAX: usize = 5000;
 
 /// The id in the address.
-pub(super) fn id_of(text: &str) -> Result<Uuid, Trouble> {
-    Uuid::try_parse(text).map_err(|_| Trouble::missing("operation with this id"))
+pub(super) fn id_of(text: &str) -> Result<Uuid, PageError> {
+    Uuid::try_parse(text).map_err(|_| PageError::missing("operation with this id"))
 }
 
 /// How it stands.
 #[derive(Clone)]
-pub(super) struct Look {
+pub(super) struct StatusLook {
     pub(super) detail: OperationDetail,
     pub(super) why: Explanation,
 }
 
-impl Look {
-    pub(super) async fn at(api: &Api, id: Uuid) -> Result<Look, Trouble> {
+impl StatusLook {
+    pub(super) async fn at(api: &ApiClient, id: Uuid) -> Result<StatusLook, PageError> {
         let (at, why) = (format!("/operations/{id}"), format!("/operations/{id}/explain"));
         let (detail, why) = try_join!(api.get(&at), api.get(&why))?;
-        Ok(Look { detail, why })
+        Ok(StatusLook { detail, why })
     }
 }
 
@@ -47,7 +47,7 @@ pub(super) struct Story {
 
 impl Story {
     /// Reads on. Whoever keeps only the timeline drains the entries.
-    pub(super) async fn read_on(&mut self, api: &Api, id: Uuid) -> Result<(), Trouble> {
+    pub(super) async fn read_on(&mut self, api: &ApiClient, id: Uuid) -> Result<(), PageError> {
         loop {
             let path = format!("/operations/{id}/journal?after={}&limit={PAGE}", self.last);
             let page: JournalPage = api.get(&path).await?;

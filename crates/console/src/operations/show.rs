@@ -9,22 +9,22 @@ use engine::{OperationId, Timestamp};
 use serde::Deserialize;
 use uuid::Uuid;
 
-use super::about::About;
-use super::journal::{Journal, Lines, Wanted};
+use super::about::OperationAbout;
+use super::journal::{Journal, JournalLines, JournalQuery};
 use super::knows::Knows;
-use super::look::{Look, Story, id_of};
+use super::look::{StatusLook, Story, id_of};
 use super::waterfall::Waterfall;
 use super::why::Why;
-use crate::desk::Desk;
-use crate::live::{About as Watched, OpenPage, Picture, stream};
+use crate::live::{LiveTopic as Watched, OpenPage, Picture, stream};
+use crate::page_error::PageError;
 use crate::parts::{Patches, ShortId, appended};
+use crate::shared::ConsoleState;
 use crate::shell::Shell;
-use crate::trouble::Trouble;
-use crate::visitor::Visitor;
+use crate::signed_in::SignedIn;
 
 #[derive(Template)]
 #[template(path = "operations/show.html")]
-struct Show {
+struct OperationView {
     id: Uuid,
     workflow: String,
     /// What people call it: the name that was given, or what it works on.
@@ -36,16 +36,20 @@ struct Show {
 /// What changes while an operation goes on, each under an id of its own.
 struct Pieces {
     why: Why,
-    about: About,
+    about: OperationAbout,
     waterfall: Waterfall,
     knows: Knows,
 }
 
 impl Pieces {
-    fn new(look: &Look, story: &Story, visitor: &Visitor, now: Timestamp) -> Pieces {
+    fn new(look: &StatusLook, story: &Story, signed_in: &SignedIn, now: Timestamp) -> Pieces {
         Pieces {
-            why: Why::new(look, visitor),
-            about: About::new(Desk::clone(&visitor.desk), &look.detail, story.by.clone()),
+            why: Why::new(look, signed_in),
+            about: OperationAbout::new(
+                ConsoleState::clone(&signed_in.shared),
+                &look.detail,
+                story.by.clone(),
+            ),
             waterfall: Waterfall::new(&look.detail, &story.timeline, now),
             knows: Knows::new(&look.detail),
         }
@@ -61,29 +65,33 @@ impl Pieces {
     }
 }
 
-pub(super) async fn show(visitor: Visitor, Path(id): Path<String>, Query(wanted): Query<Wanted>) -> Response {
-    match draw(&visitor, &id, wanted).await {
+pub(super) async fn show(
+    signed_in: SignedIn,
+    Path(id): Path<String>,
+    Query(wanted): Query<JournalQuery>,
+) -> Response {
+    match draw(&signed_in, &id, wanted).await {
         Ok(show) => {
             let title = match &show.name {
                 Some(name) => format!("{name} · {}", show.workflow),
                 None => show.workflow.clone(),
             };
-            Shell::new(&visitor, &crate::operations::SECTION, &title).page(&show)
+            Shell::new(&signed_in, &crate::operations::SECTION, &title).page(&show)
         }
-        Err(trouble) => trouble.page(&visitor),
+        Err(page_error) => page_error.page(&signed_in),
     }
 }
 
-async fn draw(visitor: &Visitor, id: &str, wanted: Wanted) -> Result<Show, Trouble> {
+async fn draw(signed_in: &SignedIn, id: &str, wanted: JournalQuery) -> Result<OperationView, PageError> {
     let id = id_of(id)?;
-    let look = Look::at(&visitor.api, id).await?;
+    let look = StatusLook::at(&signed_in.api, id).await?;
     let mut story = Story::default();
-    story.read_on(&visitor.api, id).await?;
+    story.read_on(&signed_in.api, id).await?;
     let workflow = look.detail.operation.workflow.clone();
     let name = name(&look.detail);
-    let pieces = Pieces::new(&look, &story, visitor, visitor.desk.inside.engine().now());
+    let pieces = Pieces::new(&look, &story, signed_in, signed_in.shared.inside.engine().now());
     let journal = Journal::new(id, &story, wanted, look.detail.operation.phase.is_final());
-    Ok(Show { id, workflow, name, pieces, journal })
+    Ok(OperationView { id, workflow, name, pieces, journal })
 }
 
 /// Where workflows have the name of what they make.
@@ -106,48 +114,48 @@ pub(super) struct Followed {
 }
 
 pub(super) async fn live(
-    State(desk): State<Desk>,
-    visitor: Visitor,
+    State(shared): State<ConsoleState>,
+    signed_in: SignedIn,
     Path(id): Path<String>,
     Query(followed): Query<Followed>,
 ) -> Response {
     let Ok(id) = id_of(&id) else { return StatusCode::NOT_FOUND.into_response() };
     let Followed { after, kind, step, q } = followed;
-    let wanted = Wanted { kind, step, q, before: None };
+    let wanted = JournalQuery { kind, step, q, before: None };
     let follower = Follower {
-        desk: Desk::clone(&desk),
-        visitor: visitor.clone(),
+        shared: ConsoleState::clone(&shared),
+        signed_in: signed_in.clone(),
         id,
         after,
         wanted,
         story: Story::default(),
         patches: Patches::default(),
     };
-    stream(&visitor, Watched::Operation(OperationId(id)), follower)
+    stream(&signed_in, Watched::Operation(OperationId(id)), follower)
 }
 
 /// One open page.
 struct Follower {
-    desk: Desk,
-    visitor: Visitor,
+    shared: ConsoleState,
+    signed_in: SignedIn,
     id: Uuid,
     after: u32,
-    wanted: Wanted,
+    wanted: JournalQuery,
     story: Story,
     patches: Patches,
 }
 
 impl OpenPage for Follower {
-    async fn draw(&mut self) -> Result<Picture, Trouble> {
-        let look = Look::at(&self.visitor.api, self.id).await?;
+    async fn draw(&mut self) -> Result<Picture, PageError> {
+        let look = StatusLook::at(&self.signed_in.api, self.id).await?;
         let is_first = self.story.last == 0;
-        self.story.read_on(&self.visitor.api, self.id).await?;
+        self.story.read_on(&self.signed_in.api, self.id).await?;
         let entries = std::mem::take(&mut self.story.entries);
         let fresh = entries.iter().filter(|entry| entry.seq > self.after);
-        let fresh = Lines::of(fresh, &self.wanted, self.story.timeline.begun);
-        let pieces = Pieces::new(&look, &self.story, &self.visitor, self.desk.inside.engine().now());
+        let fresh = JournalLines::of(fresh, &self.wanted, self.story.timeline.begun);
+        let pieces = Pieces::new(&look, &self.story, &self.signed_in, self.shared.inside.engine().now());
         let broken = |error: askama::Error| {
-            Trouble::new(StatusCode::INTERNAL_SERVER_ERROR, "It did not work", error.to_string())
+            PageError::new(StatusCode::INTERNAL_SERVER_ERROR, "It did not work", error.to_string())
         };
         let mut html = self.patches.of(&pieces.parts().map_err(broken)?);
         let lines = fresh.render().map_err(broken)?;

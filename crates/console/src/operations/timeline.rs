@@ -5,14 +5,14 @@
 use std::collections::HashMap;
 
 use api::types::JournalEntry;
-use engine::{Because, Body, Changes, Timestamp, Verb};
+use engine::{Because, Body, Changes, PhaseVerb, Timestamp};
 use serde_json::Value;
 
 /// More parts of one step than this are not kept; they would lie on top of each other.
 const SEGMENTS_MAX: usize = 2000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum SpanKind {
     Work,
     Wait,
     /// The pause after an attempt that failed.
@@ -24,7 +24,7 @@ pub(super) enum Kind {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Segment {
-    pub(super) kind: Kind,
+    pub(super) kind: SpanKind,
     pub(super) from: Timestamp,
     pub(super) to: Timestamp,
     pub(super) note: String,
@@ -38,9 +38,9 @@ pub(super) struct Track {
 
 /// Between two events nobody works on the step.
 #[derive(Debug, Clone)]
-struct Rest {
+struct IdleSpan {
     step: String,
-    kind: Kind,
+    kind: SpanKind,
     since: Timestamp,
     until: Option<Timestamp>,
     note: String,
@@ -53,7 +53,7 @@ pub(super) struct Timeline {
     /// Up to here the time is given to steps.
     told: Option<Timestamp>,
     open: Option<String>,
-    rest: Option<Rest>,
+    rest: Option<IdleSpan>,
     goes_back: bool,
     pub(super) ended: Option<Timestamp>,
 }
@@ -75,16 +75,22 @@ impl Timeline {
             }
             Body::Waited { step, reason, until, changes, .. } => {
                 self.got_on(at, &changes, Some((&step, self.direction())));
-                self.rests(step, Kind::Wait, at, Some(until), reason);
+                self.rests(step, SpanKind::Wait, at, Some(until), reason);
             }
             Body::Retried { step, cause, attempt, until, undo, changes, .. } => {
-                let kind = if undo { Kind::Undo } else { Kind::Work };
+                let kind = if undo { SpanKind::Undo } else { SpanKind::Work };
                 self.got_on(at, &changes, Some((&step, kind)));
                 self.failed(&step, at);
-                self.rests(step, Kind::Retry, at, Some(until), format!("attempt {attempt} failed: {cause}"));
+                self.rests(
+                    step,
+                    SpanKind::Retry,
+                    at,
+                    Some(until),
+                    format!("attempt {attempt} failed: {cause}"),
+                );
             }
             Body::Turned { step, because, changes, .. } => {
-                self.got_on(at, &changes, step.as_deref().map(|step| (step, Kind::Work)));
+                self.got_on(at, &changes, step.as_deref().map(|step| (step, SpanKind::Work)));
                 if let Some(step) = step.filter(|_| because == Because::Failed) {
                     self.failed(&step, at);
                 }
@@ -94,12 +100,12 @@ impl Timeline {
             Body::Stuck { step, cause, changes, .. } => {
                 self.got_on(at, &changes, Some((&step, self.direction())));
                 self.failed(&step, at);
-                self.rests(step, Kind::Held, at, None, format!("a person must decide: {cause}"));
+                self.rests(step, SpanKind::Held, at, None, format!("a person must decide: {cause}"));
             }
             Body::Asked { verb, by, .. } => self.asked(verb, &by, at),
             Body::Signalled { .. } => self.wakes(at),
             Body::Finished { step, changes, .. } => {
-                self.got_on(at, &changes, step.as_deref().map(|step| (step, Kind::Work)));
+                self.got_on(at, &changes, step.as_deref().map(|step| (step, SpanKind::Work)));
                 if let Some(step) = step {
                     self.failed(&step, at);
                 }
@@ -132,18 +138,18 @@ impl Timeline {
         all.tracks
     }
 
-    fn direction(&self) -> Kind {
-        if self.goes_back { Kind::Undo } else { Kind::Work }
+    fn direction(&self) -> SpanKind {
+        if self.goes_back { SpanKind::Undo } else { SpanKind::Work }
     }
 
     /// The time since the last event belongs to the steps that got on, to the one that is named, or to the one that
     /// was open.
-    fn got_on(&mut self, at: Timestamp, changes: &Changes, named: Option<(&str, Kind)>) {
+    fn got_on(&mut self, at: Timestamp, changes: &Changes, named: Option<(&str, SpanKind)>) {
         self.wakes(at);
         let forward =
-            changes.done.iter().chain(changes.skipped.keys()).map(|name| (name.clone(), Kind::Work));
-        let back = changes.undone.iter().map(|name| (name.clone(), Kind::Undo));
-        let mut steps: Vec<(String, Kind)> = forward.chain(back).collect();
+            changes.done.iter().chain(changes.skipped.keys()).map(|name| (name.clone(), SpanKind::Work));
+        let back = changes.undone.iter().map(|name| (name.clone(), SpanKind::Undo));
+        let mut steps: Vec<(String, SpanKind)> = forward.chain(back).collect();
         if let Some((name, kind)) = named
             && !steps.iter().any(|(known, _)| known == name)
         {
@@ -162,20 +168,27 @@ impl Timeline {
         }
     }
 
-    fn rests(&mut self, step: String, kind: Kind, since: Timestamp, until: Option<Timestamp>, note: String) {
+    fn rests(
+        &mut self,
+        step: String,
+        kind: SpanKind,
+        since: Timestamp,
+        until: Option<Timestamp>,
+        note: String,
+    ) {
         self.open = Some(step.clone());
-        self.rest = Some(Rest { step, kind, since, until, note });
+        self.rest = Some(IdleSpan { step, kind, since, until, note });
     }
 
     /// Whatever rested has rested until now, or until the time that it named.
     fn wakes(&mut self, at: Timestamp) {
-        let Some(Rest { step, kind, since, until, note }) = self.rest.take() else { return };
+        let Some(IdleSpan { step, kind, since, until, note }) = self.rest.take() else { return };
         let to = until.map_or(at, |until| until.min(at)).max(since);
         self.push(&step, Segment { kind, from: since, to, note });
         self.told = Some(to);
     }
 
-    fn asked(&mut self, verb: Verb, by: &str, at: Timestamp) {
+    fn asked(&mut self, verb: PhaseVerb, by: &str, at: Timestamp) {
         let step = self.open.clone();
         if self.rest.is_some() {
             self.wakes(at);
@@ -183,12 +196,12 @@ impl Timeline {
             self.got_on(at, &Changes::default(), None);
         }
         self.told = Some(at);
-        if verb == Verb::Pause
+        if verb == PhaseVerb::Pause
             && let Some(step) = step
         {
-            self.rests(step, Kind::Held, at, None, format!("{by} paused it"));
+            self.rests(step, SpanKind::Held, at, None, format!("{by} paused it"));
         }
-        if verb == Verb::Retry && self.ended.take().is_some() {
+        if verb == PhaseVerb::Retry && self.ended.take().is_some() {
             self.goes_back = false;
         }
     }
@@ -254,8 +267,8 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(tracks: &HashMap<String, Track>, step: &str, expect: &[(Kind, i64, i64)]) {
-        let found: Vec<(Kind, i64, i64)> = tracks[step]
+    fn check(tracks: &HashMap<String, Track>, step: &str, expect: &[(SpanKind, i64, i64)]) {
+        let found: Vec<(SpanKind, i64, i64)> = tracks[step]
             .segments
             .iter()
             .map(|one| (one.kind, one.from.0 / 1_000_000, one.to.0 / 1_000_000))
@@ -269,9 +282,9 @@ mod tests {
             Body::Finished { phase: Phase::Succeeded, step: None, cause: None, changes: done(&["c", "d"]) };
         let timeline = timeline(vec![(0, created()), (4, waited("c", 10, done(&["a"]))), (14, finished)]);
         let tracks = timeline.until(second(99), None, true);
-        check(&tracks, "a", &[(Kind::Work, 0, 2)]);
-        check(&tracks, "c", &[(Kind::Work, 2, 4), (Kind::Wait, 4, 10), (Kind::Work, 10, 12)]);
-        check(&tracks, "d", &[(Kind::Work, 12, 14)]);
+        check(&tracks, "a", &[(SpanKind::Work, 0, 2)]);
+        check(&tracks, "c", &[(SpanKind::Work, 2, 4), (SpanKind::Wait, 4, 10), (SpanKind::Work, 10, 12)]);
+        check(&tracks, "d", &[(SpanKind::Work, 12, 14)]);
         assert_eq!(timeline.ended, Some(second(14)));
     }
 
@@ -293,7 +306,7 @@ mod tests {
             undo: false,
             changes: Changes::default(),
         };
-        let turned = Body::Turned {
+        let undo_reason = Body::Turned {
             step: Some("b".into()),
             because: Because::Failed,
             cause: "quota".into(),
@@ -301,7 +314,7 @@ mod tests {
         };
         let back = Changes { undone: vec!["a".into()], ..Changes::default() };
         let finished = Body::Finished { phase: Phase::Undone, step: None, cause: None, changes: back };
-        let tracks = timeline(vec![(0, created()), (1, retried), (9, turned), (12, finished)]).until(
+        let tracks = timeline(vec![(0, created()), (1, retried), (9, undo_reason), (12, finished)]).until(
             second(99),
             None,
             true,
@@ -309,9 +322,14 @@ mod tests {
         check(
             &tracks,
             "a",
-            &[(Kind::Work, 0, 1), (Kind::Retry, 1, 5), (Kind::Work, 5, 7), (Kind::Undo, 9, 12)],
+            &[
+                (SpanKind::Work, 0, 1),
+                (SpanKind::Retry, 1, 5),
+                (SpanKind::Work, 5, 7),
+                (SpanKind::Undo, 9, 12),
+            ],
         );
-        check(&tracks, "b", &[(Kind::Work, 7, 9)]);
+        check(&tracks, "b", &[(SpanKind::Work, 7, 9)]);
         assert_eq!((tracks["a"].failures.len(), tracks["b"].failures.len()), (1, 1));
         assert_eq!(tracks["a"].segments[1].note, "attempt 1 failed: busy");
     }
@@ -319,17 +337,18 @@ mod tests {
     #[test]
     fn what_is_under_way_goes_on_until_now_and_what_is_held_is_held() {
         let running = timeline(vec![(0, created())]);
-        check(&running.until(second(7), Some("a"), true), "a", &[(Kind::Work, 0, 7)]);
+        check(&running.until(second(7), Some("a"), true), "a", &[(SpanKind::Work, 0, 7)]);
         assert!(running.until(second(7), None, false).is_empty(), "a queued operation is at no step");
         let waiting = timeline(vec![(0, created()), (1, waited("a", 5, Changes::default()))]);
-        check(&waiting.until(second(3), None, false), "a", &[(Kind::Work, 0, 1), (Kind::Wait, 1, 3)]);
-        check(&waiting.until(second(9), None, false), "a", &[(Kind::Work, 0, 1), (Kind::Wait, 1, 5)]);
+        check(&waiting.until(second(3), None, false), "a", &[(SpanKind::Work, 0, 1), (SpanKind::Wait, 1, 3)]);
+        check(&waiting.until(second(9), None, false), "a", &[(SpanKind::Work, 0, 1), (SpanKind::Wait, 1, 5)]);
         let asked = |verb| Body::Asked { verb, by: "eve".into(), reason: String::new(), at: second(0) };
-        let held = timeline(vec![(0, created()), (2, asked(Verb::Pause)), (8, asked(Verb::Resume))]);
+        let held =
+            timeline(vec![(0, created()), (2, asked(PhaseVerb::Pause)), (8, asked(PhaseVerb::Resume))]);
         check(
             &held.until(second(9), Some("a"), true),
             "a",
-            &[(Kind::Work, 0, 2), (Kind::Held, 2, 8), (Kind::Work, 8, 9)],
+            &[(SpanKind::Work, 0, 2), (SpanKind::Held, 2, 8), (SpanKind::Work, 8, 9)],
         );
     }
 
@@ -342,7 +361,8 @@ mod tests {
             cause: Some("no".into()),
             changes: Changes::default(),
         };
-        let retry = Body::Asked { verb: Verb::Retry, by: "eve".into(), reason: String::new(), at: second(0) };
+        let retry =
+            Body::Asked { verb: PhaseVerb::Retry, by: "eve".into(), reason: String::new(), at: second(0) };
         let timeline = timeline(vec![
             (0, created()),
             (1, waited("a", 50, Changes::default())),
@@ -354,12 +374,17 @@ mod tests {
         check(
             &timeline.until(second(12), Some("a"), true),
             "a",
-            &[(Kind::Work, 0, 1), (Kind::Wait, 1, 3), (Kind::Work, 3, 4), (Kind::Work, 10, 12)],
+            &[
+                (SpanKind::Work, 0, 1),
+                (SpanKind::Wait, 1, 3),
+                (SpanKind::Work, 3, 4),
+                (SpanKind::Work, 10, 12),
+            ],
         );
     }
 
     #[test]
-    fn a_line_that_nobody_knows_is_passed_over() {
+    fn a_line_that_no_one_knows_is_passed_over() {
         let mut timeline = Timeline::default();
         let event = Event { seq: 1, at: second(0), body: created() };
         let entry = JournalEntry { kind: "danced".into(), ..(&event).to_wire() };

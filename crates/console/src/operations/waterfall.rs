@@ -7,7 +7,7 @@ use api::types::{OperationDetail, Step, StepState};
 use askama::Template;
 use engine::Timestamp;
 
-use super::timeline::{Kind, Segment, Timeline, Track};
+use super::timeline::{Segment, SpanKind, Timeline, Track};
 use crate::parts::{Chip, span};
 
 /// The width of the picture.
@@ -20,14 +20,14 @@ const RECTS_MAX: usize = 200;
 #[derive(Template)]
 #[template(path = "operations/waterfall.html")]
 pub(super) struct Waterfall {
-    rows: Vec<Row>,
+    rows: Vec<WaterfallRow>,
     /// From the left edge to the right one.
     whole: String,
     undoing: Option<Undoing>,
     legend: [(&'static str, &'static str); 5],
 }
 
-struct Row {
+struct WaterfallRow {
     step: Step,
     rects: Vec<Rect>,
     marks: Vec<String>,
@@ -58,7 +58,7 @@ impl Waterfall {
         let to = timeline.ended.unwrap_or_else(|| from.plus(end));
         let tracks = timeline.until(from.plus(begun), running, has_node);
         let scale = Scale { from, width: to.since(from).max(Duration::from_millis(1)).as_secs_f64() };
-        let rows = detail.steps.iter().map(|step| Row::new(step, &tracks, &scale)).collect();
+        let rows = detail.steps.iter().map(|step| WaterfallRow::new(step, &tracks, &scale)).collect();
         Waterfall {
             rows,
             whole: span(to.since(from)),
@@ -106,12 +106,12 @@ fn undoing(detail: &OperationDetail) -> Option<Undoing> {
     is_going.then(|| Undoing { undone, all: undone + detail.left_over.len() })
 }
 
-impl Row {
-    fn new(step: &Step, tracks: &HashMap<String, Track>, scale: &Scale) -> Row {
+impl WaterfallRow {
+    fn new(step: &Step, tracks: &HashMap<String, Track>, scale: &Scale) -> WaterfallRow {
         let nothing = Track::default();
         let track = tracks.get(&step.name).unwrap_or(&nothing);
         let took = track.segments.iter().map(|one| one.to.since(one.from)).sum::<Duration>();
-        Row {
+        WaterfallRow {
             rects: rects(&track.segments, scale),
             marks: track
                 .failures
@@ -128,7 +128,7 @@ impl Row {
 
 /// One rectangle, before it is written.
 struct Drawn {
-    kind: Kind,
+    kind: SpanKind,
     x: f64,
     end: f64,
     time: Duration,
@@ -144,7 +144,7 @@ fn rects(segments: &[Segment], scale: &Scale) -> Vec<Rect> {
         // Many short waits, with a short look between them, are one long wait.
         let joins = |last: &&mut Drawn| {
             let is_short = end - x < SEEN && x <= last.end + 1.0;
-            is_short && (last.kind == segment.kind || segment.kind == Kind::Work)
+            is_short && (last.kind == segment.kind || segment.kind == SpanKind::Work)
         };
         if let Some(last) = drawn.last_mut().filter(joins) {
             last.end = last.end.max(end);
@@ -173,23 +173,23 @@ impl From<&Drawn> for Rect {
     }
 }
 
-fn class(kind: Kind) -> &'static str {
+fn class(kind: SpanKind) -> &'static str {
     match kind {
-        Kind::Work => "seg-work",
-        Kind::Wait => "seg-wait",
-        Kind::Retry => "seg-retry",
-        Kind::Undo => "seg-undo",
-        Kind::Held => "seg-held",
+        SpanKind::Work => "seg-work",
+        SpanKind::Wait => "seg-wait",
+        SpanKind::Retry => "seg-retry",
+        SpanKind::Undo => "seg-undo",
+        SpanKind::Held => "seg-held",
     }
 }
 
 fn title(drawn: &Drawn) -> String {
     let what = match drawn.kind {
-        Kind::Work => "worked",
-        Kind::Wait => "waited",
-        Kind::Retry => "paused",
-        Kind::Undo => "was undone in",
-        Kind::Held => "was held for",
+        SpanKind::Work => "worked",
+        SpanKind::Wait => "waited",
+        SpanKind::Retry => "paused",
+        SpanKind::Undo => "was undone in",
+        SpanKind::Held => "was held for",
     };
     let parts = if drawn.parts > 1 { format!(", {} times", drawn.parts) } else { String::new() };
     let note = if drawn.note.is_empty() { String::new() } else { format!(": {}", drawn.note) };
@@ -199,16 +199,16 @@ fn title(drawn: &Drawn) -> String {
 /// The same in words.
 fn told(step: &Step, track: &Track) -> String {
     let Some(first) = track.segments.first() else { return format!("{}: {}", step.name, step.state.word()) };
-    let sum = |kind: Kind| {
+    let sum = |kind: SpanKind| {
         let parts = track.segments.iter().filter(|one| one.kind == kind);
         parts.map(|one| one.to.since(one.from)).sum::<Duration>()
     };
     let named = [
-        ("worked", Kind::Work),
-        ("waited", Kind::Wait),
-        ("paused after failures", Kind::Retry),
-        ("was undone in", Kind::Undo),
-        ("was held", Kind::Held),
+        ("worked", SpanKind::Work),
+        ("waited", SpanKind::Wait),
+        ("paused after failures", SpanKind::Retry),
+        ("was undone in", SpanKind::Undo),
+        ("was held", SpanKind::Held),
     ];
     let parts = named.into_iter().map(|(word, kind)| (word, sum(kind))).filter(|(_, time)| !time.is_zero());
     let mut parts: Vec<String> = parts.map(|(word, time)| format!("{word} {}", span(time))).collect();
@@ -225,7 +225,7 @@ fn told(step: &Step, track: &Track) -> String {
 mod tests {
     use super::*;
 
-    fn segment(kind: Kind, from: i64, to: i64) -> Segment {
+    fn segment(kind: SpanKind, from: i64, to: i64) -> Segment {
         Segment { kind, from: Timestamp(from), to: Timestamp(to), note: "why".into() }
     }
 
@@ -233,9 +233,9 @@ mod tests {
     fn everything_lies_on_the_scale_and_short_things_are_seen() {
         let scale = Scale { from: Timestamp(0), width: 10.0 };
         let all = [
-            segment(Kind::Work, 0, 10),
-            segment(Kind::Wait, 10, 9_999_990),
-            segment(Kind::Work, 9_999_990, 10_000_000),
+            segment(SpanKind::Work, 0, 10),
+            segment(SpanKind::Wait, 10, 9_999_990),
+            segment(SpanKind::Work, 9_999_990, 10_000_000),
         ];
         let rects = rects(&all, &scale);
         assert_eq!((rects[0].x.as_str(), rects[0].width.as_str()), ("0.0", "4.0"));
@@ -251,7 +251,7 @@ mod tests {
         let scale = Scale { from: Timestamp(0), width: 1000.0 };
         let waits = (0..1000).flat_map(|nth| {
             let at = nth * 1_000_000;
-            [segment(Kind::Wait, at, at + 999_000), segment(Kind::Work, at + 999_000, at + 1_000_000)]
+            [segment(SpanKind::Wait, at, at + 999_000), segment(SpanKind::Work, at + 999_000, at + 1_000_000)]
         });
         let rects = rects(&waits.collect::<Vec<_>>(), &scale);
         assert_eq!(rects.len(), 1);

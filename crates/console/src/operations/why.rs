@@ -1,13 +1,13 @@
 //! Why an operation is where it is, and what can be done about it here.
 
-use api::types::{Asked, Explanation, OperationDetail, Phase};
+use api::types::{Explanation, OperationDetail, PendingRequest, Phase};
 use askama::Template;
-use engine::{Capability, Verb};
+use engine::{Capability, PhaseVerb};
 
-use super::look::Look;
+use super::look::StatusLook;
 use crate::csrf::CsrfToken;
 use crate::parts::{Chip, Icon, Prose, When};
-use crate::visitor::Visitor;
+use crate::signed_in::SignedIn;
 
 #[derive(Template)]
 #[template(path = "operations/why.html")]
@@ -16,9 +16,9 @@ pub(super) struct Why {
     why: Explanation,
     tone: &'static str,
     reason: String,
-    asked: Option<Asked>,
+    asked: Option<PendingRequest>,
     advice: Advice,
-    actions: Vec<Action>,
+    actions: Vec<SuggestedAction>,
     may_operate: bool,
     csrf: CsrfToken,
 }
@@ -29,12 +29,12 @@ struct Advice {
     sentences: Vec<String>,
     /// For the command line.
     commands: Vec<String>,
-    meanings: Vec<(Verb, String)>,
+    meanings: Vec<(PhaseVerb, String)>,
 }
 
 /// Something that an operation can be asked for.
 #[derive(Debug, Clone)]
-pub(super) struct Action {
+pub(super) struct SuggestedAction {
     pub(super) verb: &'static str,
     pub(super) label: &'static str,
     /// What it does, to be read after the label.
@@ -43,14 +43,14 @@ pub(super) struct Action {
     pub(super) is_harm: bool,
 }
 
-const VERBS: [Verb; 4] = [Verb::Retry, Verb::Resume, Verb::Pause, Verb::Cancel];
+const VERBS: [PhaseVerb; 4] = [PhaseVerb::Retry, PhaseVerb::Resume, PhaseVerb::Pause, PhaseVerb::Cancel];
 
 impl Why {
-    pub(super) fn new(look: &Look, visitor: &Visitor) -> Why {
-        let Look { detail, why } = look.clone();
+    pub(super) fn new(look: &StatusLook, signed_in: &SignedIn) -> Why {
+        let StatusLook { detail, why } = look.clone();
         let phase = detail.operation.phase;
         let advice = Advice::read(&why.what_you_can_do);
-        let may_operate = visitor.can(Capability::Operate);
+        let may_operate = signed_in.can(Capability::Operate);
         Why {
             tone: tone(phase),
             reason: sentence(unfinished(&why.reason)),
@@ -58,7 +58,7 @@ impl Why {
             actions: if may_operate { actions(phase, &advice.meanings) } else { Vec::new() },
             advice,
             may_operate,
-            csrf: visitor.csrf.clone(),
+            csrf: signed_in.csrf.clone(),
             detail,
             why,
         }
@@ -85,22 +85,22 @@ impl Why {
 }
 
 /// What may be asked of the operation now.
-pub(super) fn possible(look: &Look) -> Vec<Action> {
+pub(super) fn possible(look: &StatusLook) -> Vec<SuggestedAction> {
     actions(look.detail.operation.phase, &Advice::read(&look.why.what_you_can_do).meanings)
 }
 
-fn actions(phase: Phase, meanings: &[(Verb, String)]) -> Vec<Action> {
+fn actions(phase: Phase, meanings: &[(PhaseVerb, String)]) -> Vec<SuggestedAction> {
     let Ok(phase) = phase.as_str().parse::<engine::Phase>() else { return Vec::new() };
-    let action = |verb: Verb| {
+    let action = |verb: PhaseVerb| {
         let known = meanings.iter().find(|(known, _)| *known == verb).map(|(_, meaning)| meaning.clone());
         let (label, icon, usual) = match verb {
-            Verb::Cancel => ("Cancel", Icon::Slash, "gives it up"),
-            Verb::Pause => ("Pause", Icon::Pause, "holds it still until somebody resumes it"),
-            Verb::Resume => ("Resume", Icon::Play, "lets it go on"),
-            Verb::Retry => ("Retry", Icon::Undo, "tries again at once"),
+            PhaseVerb::Cancel => ("Cancel", Icon::Slash, "gives it up"),
+            PhaseVerb::Pause => ("Pause", Icon::Pause, "holds it still until somebody resumes it"),
+            PhaseVerb::Resume => ("Resume", Icon::Play, "lets it go on"),
+            PhaseVerb::Retry => ("Retry", Icon::Undo, "tries again at once"),
         };
         let meaning = known.unwrap_or_else(|| usual.to_owned());
-        Action { verb: verb.as_str(), label, meaning, icon, is_harm: verb == Verb::Cancel }
+        SuggestedAction { verb: verb.as_str(), label, meaning, icon, is_harm: verb == PhaseVerb::Cancel }
     };
     VERBS.into_iter().filter(|verb| phase.allows(*verb)).map(action).collect()
 }
@@ -169,14 +169,14 @@ mod tests {
         ];
         let advice = Advice::read(&hints.map(str::to_owned));
         assert_eq!(advice.commands.len(), 4);
-        assert_eq!(advice.meanings, [(Verb::Retry, "tries again at once".to_owned())]);
+        assert_eq!(advice.meanings, [(PhaseVerb::Retry, "tries again at once".to_owned())]);
         assert_eq!(advice.sentences.len(), 2);
         assert_eq!(advice.sentences[1], "Look at the far side for what is left over before you decide.");
     }
 
     #[test]
     fn what_can_be_asked_for_follows_the_phase_and_says_what_it_does() {
-        let meanings = [(Verb::Cancel, "gives it up and leaves what it made".to_owned())];
+        let meanings = [(PhaseVerb::Cancel, "gives it up and leaves what it made".to_owned())];
         let waiting = actions(Phase::Waiting, &meanings);
         let verbs: Vec<&str> = waiting.iter().map(|action| action.verb).collect();
         assert_eq!(verbs, ["retry", "pause", "cancel"]);

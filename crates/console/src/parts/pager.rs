@@ -4,15 +4,15 @@ use askama::Template;
 use askama::filters::HtmlSafe;
 
 /// What the links to the first, the previous and the next page say.
-pub type Words = (&'static str, &'static str, &'static str);
-pub const NEWEST_FIRST: Words = ("Newest", "Newer", "Older");
-pub const OLDEST_FIRST: Words = ("First page", "Previous page", "Next page");
+pub type PagerTexts = (&'static str, &'static str, &'static str);
+pub const NEWEST_FIRST: PagerTexts = ("Newest", "Newer", "Older");
+pub const OLDEST_FIRST: PagerTexts = ("First page", "Previous page", "Next page");
 
 /// Links to the first, the previous and the next page of a list.
 #[derive(Template)]
 #[template(path = "parts/pager.html")]
 pub struct Pager {
-    words: Words,
+    words: PagerTexts,
     first: Option<String>,
     previous: Option<String>,
     next: Option<String>,
@@ -20,7 +20,7 @@ pub struct Pager {
 
 impl Pager {
     /// The links that there are.
-    pub fn new(words: Words, first: Option<String>, next: Option<String>) -> Pager {
+    pub fn new(words: PagerTexts, first: Option<String>, next: Option<String>) -> Pager {
         Pager { words, first, previous: None, next }
     }
 

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use api::types::Moment;
+use api::types::WireTime;
 use askama::filters::{Html, HtmlSafe, escape};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
@@ -55,14 +55,14 @@ fn words(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
 }
 
 /// A sentence says until when or since when, so a moment in it stays a moment.
-fn clock(at: Moment) -> Result<String, fmt::Error> {
+fn clock(at: WireTime) -> Result<String, fmt::Error> {
     let shape = format_description!("[year]-[month]-[day] [hour]:[minute]:[second] UTC");
     at.0.format(&shape).map_err(|_| fmt::Error)
 }
 
-fn moment(word: &str) -> Option<Moment> {
+fn moment(word: &str) -> Option<WireTime> {
     let looks_like_one = word.ends_with('Z') && word.starts_with(|first: char| first.is_ascii_digit());
-    looks_like_one.then(|| OffsetDateTime::parse(word, &Rfc3339).ok()).flatten().map(Moment)
+    looks_like_one.then(|| OffsetDateTime::parse(word, &Rfc3339).ok()).flatten().map(WireTime)
 }
 
 fn plain(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use api::types::Moment;
+use api::types::WireTime;
 use askama::filters::HtmlSafe;
 use server::ToWire;
 use time::format_description::BorrowedFormatItem;
@@ -14,23 +14,23 @@ const SECONDS: &[BorrowedFormatItem<'_>] =
 
 /// A moment. Without a script it is a time of day; with one, it is how long ago or how soon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct When(pub Moment);
+pub struct When(pub WireTime);
 
-impl From<Moment> for When {
-    fn from(at: Moment) -> When {
+impl From<WireTime> for When {
+    fn from(at: WireTime) -> When {
         When(at)
     }
 }
 
-impl From<&Moment> for When {
-    fn from(at: &Moment) -> When {
+impl From<&WireTime> for When {
+    fn from(at: &WireTime) -> When {
         When(*at)
     }
 }
 
 // What a template holds in a pattern is a reference to a reference.
-impl From<&&Moment> for When {
-    fn from(at: &&Moment) -> When {
+impl From<&&WireTime> for When {
+    fn from(at: &&WireTime) -> When {
         When(**at)
     }
 }
@@ -52,10 +52,10 @@ impl HtmlSafe for When {}
 
 /// The time of a day to the millisecond: that of the browser with a script, else UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Clock(pub Moment);
+pub struct Clock(pub WireTime);
 
-impl From<&Moment> for Clock {
-    fn from(at: &Moment) -> Clock {
+impl From<&WireTime> for Clock {
+    fn from(at: &WireTime) -> Clock {
         Clock(*at)
     }
 }
@@ -73,7 +73,7 @@ impl HtmlSafe for Clock {}
 
 /// How long something has gone on. Without a script it is when it began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Since(pub Moment);
+pub struct Since(pub WireTime);
 
 impl From<engine::Timestamp> for Since {
     fn from(at: engine::Timestamp) -> Since {

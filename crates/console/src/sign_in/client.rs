@@ -7,7 +7,7 @@ use axum::extract::{ConnectInfo, FromRequestParts};
 use axum::http::header::USER_AGENT;
 use axum::http::request::Parts;
 
-use crate::desk::Desk;
+use crate::shared::ConsoleState;
 
 pub(crate) struct Client {
     pub(crate) address: Option<IpAddr>,
@@ -33,14 +33,14 @@ const SYSTEMS: [(&str, &str); 6] = [
     ("Linux", "Linux"),
 ];
 
-impl FromRequestParts<Desk> for Client {
+impl FromRequestParts<ConsoleState> for Client {
     type Rejection = Infallible;
 
-    async fn from_request_parts(parts: &mut Parts, desk: &Desk) -> Result<Client, Infallible> {
+    async fn from_request_parts(parts: &mut Parts, shared: &ConsoleState) -> Result<Client, Infallible> {
         let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>().map(|ConnectInfo(peer)| peer.ip());
         let agent = parts.headers.get(USER_AGENT).and_then(|agent| agent.to_str().ok()).unwrap_or_default();
         Ok(Client {
-            address: peer.map(|peer| desk.settings.client_address(peer, &parts.headers)),
+            address: peer.map(|peer| shared.settings.client_address(peer, &parts.headers)),
             device: device(agent),
         })
     }

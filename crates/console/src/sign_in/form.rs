@@ -8,10 +8,10 @@ use axum::response::Response;
 use serde::Deserialize;
 
 use crate::csrf::CsrfToken;
-use crate::desk::{Desk, Hub};
 use crate::flash::Flash;
+use crate::shared::{ConsoleShared, ConsoleState};
 use crate::shell::html;
-use crate::{cookie, path, visitor};
+use crate::{cookie, path, signed_in};
 
 #[derive(Template)]
 #[template(path = "sign_in.html")]
@@ -26,22 +26,22 @@ pub(super) struct SignIn {
 }
 
 #[derive(Deserialize)]
-pub(super) struct Asked {
+pub(super) struct SignInQuery {
     #[serde(default)]
     back: String,
 }
 
 pub(super) async fn show(
-    State(desk): State<Desk>,
-    Query(asked): Query<Asked>,
+    State(shared): State<ConsoleState>,
+    Query(asked): Query<SignInQuery>,
     headers: HeaderMap,
 ) -> Response {
-    form(&desk, &headers, StatusCode::OK, &asked.back, "", None)
+    form(&shared, &headers, StatusCode::OK, &asked.back, "", None)
 }
 
 /// The form, with what was typed and what is wrong with it.
 pub(super) fn form(
-    desk: &Hub,
+    shared: &ConsoleShared,
     headers: &HeaderMap,
     status: StatusCode,
     back: &str,
@@ -49,18 +49,18 @@ pub(super) fn form(
     error: Option<String>,
 ) -> Response {
     let known = cookie::read(headers, cookie::VISIT);
-    let secret = known.map_or_else(visitor::secret, str::to_owned);
+    let secret = known.map_or_else(signed_in::secret, str::to_owned);
     let page = SignIn {
         csrf: CsrfToken::new(&secret),
         back: path::back(back).to_owned(),
         name: name.to_owned(),
         error,
         flash: Flash::read(headers),
-        has_provider: desk.code_flow.is_some(),
-        program: desk.settings.program,
+        has_provider: shared.code_flow.is_some(),
+        program: shared.settings.program,
     };
     let mut response = html(status, &page);
-    response.headers_mut().append(SET_COOKIE, cookie::write(cookie::VISIT, &secret, None, desk.is_https()));
+    response.headers_mut().append(SET_COOKIE, cookie::write(cookie::VISIT, &secret, None, shared.is_https()));
     if page.flash.is_some() {
         response.headers_mut().append(SET_COOKIE, cookie::forget(cookie::FLASH, false));
     }

@@ -12,13 +12,13 @@ use serde::Deserialize;
 use server::Principal;
 
 use super::client::Client;
-use super::enter::{not_now, welcome};
 use super::form::form;
+use super::start_session::{not_now, welcome};
 use crate::csrf::CsrfToken;
-use crate::desk::Desk;
 use crate::fields::Fields;
+use crate::shared::ConsoleState;
 use crate::shell::html;
-use crate::{cookie, visitor};
+use crate::{cookie, signed_in};
 
 #[derive(Template)]
 #[template(path = "sign_in_link.html")]
@@ -35,36 +35,36 @@ pub(super) struct LinkQuery {
 }
 
 pub(super) async fn show(
-    State(desk): State<Desk>,
+    State(shared): State<ConsoleState>,
     Query(LinkQuery { code }): Query<LinkQuery>,
     headers: HeaderMap,
 ) -> Response {
     let known = cookie::read(&headers, cookie::VISIT);
-    let secret = known.map_or_else(visitor::secret, str::to_owned);
+    let secret = known.map_or_else(signed_in::secret, str::to_owned);
     let mut response = html(
         StatusCode::OK,
-        &SignInLink { csrf: CsrfToken::new(&secret), code, program: desk.settings.program },
+        &SignInLink { csrf: CsrfToken::new(&secret), code, program: shared.settings.program },
     );
-    response.headers_mut().append(SET_COOKIE, cookie::write(cookie::VISIT, &secret, None, desk.is_https()));
+    response.headers_mut().append(SET_COOKIE, cookie::write(cookie::VISIT, &secret, None, shared.is_https()));
     response
 }
 
 pub(super) async fn follow(
-    State(desk): State<Desk>,
+    State(shared): State<ConsoleState>,
     client: Client,
     headers: HeaderMap,
     fields: Fields,
 ) -> Response {
     let from = client.address;
-    let again = |status, error: String| form(&desk, &headers, status, "", "", Some(error));
-    match desk.inside.redeem_link(&SecretString::from(fields.text("code"))).await {
+    let again = |status, error: String| form(&shared, &headers, status, "", "", Some(error));
+    match shared.inside.redeem_link(&SecretString::from(fields.text("code"))).await {
         Ok(Some(user)) => {
             let from = from.map_or_else(|| "link".to_owned(), |from| format!("link from {from}"));
-            desk.inside.write_down(&user.name, "session.link", &from, "303").await;
-            welcome(&desk, &headers, client, &Principal::of_user(&user), "").await
+            shared.inside.write_down(&user.name, "session.link", &from, "303").await;
+            welcome(&shared, &headers, client, &Principal::of_user(&user), "").await
         }
         Ok(None) => {
-            desk.inside.write_down_failure("(link)", from, "401 link").await;
+            shared.inside.write_down_failure("(link)", from, "401 link").await;
             let error = "This link was used already, or it is too old. Start the server again for another one, or \
                          sign in with a password.";
             again(StatusCode::UNAUTHORIZED, error.to_owned())

@@ -14,11 +14,11 @@ use server::{CodeFlow, FlowError, Principal};
 use subtle::ConstantTimeEq;
 
 use super::client::Client;
-use super::enter::welcome;
 use super::form::form;
+use super::start_session::welcome;
 use crate::cookie;
-use crate::desk::{Desk, Hub};
 use crate::flash::see_other;
+use crate::shared::{ConsoleShared, ConsoleState};
 
 const CALLBACK: &str = "/console/sign-in/provider/callback";
 /// How long somebody may take at the provider.
@@ -26,7 +26,7 @@ const LIVES: Duration = Duration::from_mins(10);
 
 /// What the browser holds while its owner is at the provider.
 #[derive(Serialize, Deserialize)]
-struct Flow {
+struct SignInFlow {
     state: String,
     nonce: String,
     verifier: String,
@@ -50,15 +50,15 @@ pub(super) struct Coming {
 }
 
 pub(super) async fn leave(
-    State(desk): State<Desk>,
+    State(shared): State<ConsoleState>,
     Query(asked): Query<Leaving>,
     headers: HeaderMap,
 ) -> Response {
-    let again = |status, error: String| form(&desk, &headers, status, &asked.back, "", Some(error));
-    let Some(flow) = &desk.code_flow else { return again(StatusCode::NOT_FOUND, none()) };
-    match flow.begin(&here(&desk, &headers)).await {
+    let again = |status, error: String| form(&shared, &headers, status, &asked.back, "", Some(error));
+    let Some(flow) = &shared.code_flow else { return again(StatusCode::NOT_FOUND, none()) };
+    match flow.begin(&here(&shared, &headers)).await {
         Ok(begun) => {
-            let kept = Flow {
+            let kept = SignInFlow {
                 state: begun.state,
                 nonce: begun.nonce,
                 verifier: begun.verifier.expose_secret().to_owned(),
@@ -66,7 +66,7 @@ pub(super) async fn leave(
             };
             let kept = URL_SAFE_NO_PAD.encode(serde_json::to_vec(&kept).unwrap_or_default());
             let mut response = see_other(&begun.location);
-            let kept = cookie::write(cookie::FLOW, &kept, Some(LIVES), desk.is_https());
+            let kept = cookie::write(cookie::FLOW, &kept, Some(LIVES), shared.is_https());
             response.headers_mut().append(SET_COOKIE, kept);
             response
         }
@@ -75,16 +75,16 @@ pub(super) async fn leave(
 }
 
 pub(super) async fn come_back(
-    State(desk): State<Desk>,
+    State(shared): State<ConsoleState>,
     client: Client,
     Query(coming): Query<Coming>,
     headers: HeaderMap,
 ) -> Response {
     let kept = cookie::read(&headers, cookie::FLOW).and_then(|text| URL_SAFE_NO_PAD.decode(text).ok());
-    let kept: Option<Flow> = kept.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    let kept: Option<SignInFlow> = kept.and_then(|bytes| serde_json::from_slice(&bytes).ok());
     let back = kept.as_ref().map_or("", |kept| &kept.back).to_owned();
-    let again = |status, error: String| form(&desk, &headers, status, &back, "", Some(error));
-    let Some(flow) = &desk.code_flow else { return again(StatusCode::NOT_FOUND, none()) };
+    let again = |status, error: String| form(&shared, &headers, status, &back, "", Some(error));
+    let Some(flow) = &shared.code_flow else { return again(StatusCode::NOT_FOUND, none()) };
     let kept = kept.filter(|kept| kept.state.as_bytes().ct_eq(coming.state.as_bytes()).into());
     let Some(kept) = kept else {
         let error = "This sign-in was not begun in this browser, or it took too long. Try again.";
@@ -94,16 +94,16 @@ pub(super) async fn come_back(
         let error = "The identity provider did not let you in. Try again, or use another way.";
         return again(StatusCode::UNAUTHORIZED, error.to_owned());
     }
-    match enter(flow, &coming.code, &kept, &here(&desk, &headers)).await {
-        Ok(who) => welcome(&desk, &headers, client, &who, &kept.back).await,
+    match start_session(flow, &coming.code, &kept, &here(&shared, &headers)).await {
+        Ok(who) => welcome(&shared, &headers, client, &who, &kept.back).await,
         Err((status, error)) => again(status, error),
     }
 }
 
-async fn enter(
+async fn start_session(
     flow: &CodeFlow,
     code: &str,
-    kept: &Flow,
+    kept: &SignInFlow,
     here: &str,
 ) -> Result<Principal, (StatusCode, String)> {
     let verifier = SecretString::from(kept.verifier.as_str());
@@ -117,9 +117,9 @@ async fn enter(
 }
 
 /// Where the provider sends people back to.
-fn here(desk: &Hub, headers: &HeaderMap) -> String {
+fn here(shared: &ConsoleShared, headers: &HeaderMap) -> String {
     let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or("localhost");
-    let base = desk.settings.public_url.clone().unwrap_or_else(|| format!("http://{host}"));
+    let base = shared.settings.public_url.clone().unwrap_or_else(|| format!("http://{host}"));
     format!("{}{CALLBACK}", base.trim_end_matches('/'))
 }
 

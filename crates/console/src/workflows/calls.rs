@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use api::types::{StepCalls, StepHealth, WorkflowCalls};
 
-use crate::api::Api;
+use crate::api::ApiClient;
+use crate::page_error::PageError;
 use crate::parts::{Chip, Icon, Tone, span};
 use crate::path;
-use crate::trouble::Trouble;
 
 /// The calls of every step of a workflow, by the step's name.
-pub(super) async fn of(api: &Api, workflow: &str) -> Result<BTreeMap<String, StepCalls>, Trouble> {
+pub(super) async fn of(api: &ApiClient, workflow: &str) -> Result<BTreeMap<String, StepCalls>, PageError> {
     let found: WorkflowCalls = api.get(&format!("/workflows/{}/calls", path::part(workflow))).await?;
     Ok(found.steps.into_iter().map(|calls| (calls.step.clone(), calls)).collect())
 }

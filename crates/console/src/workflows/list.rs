@@ -7,18 +7,18 @@ use askama::Template;
 use axum::response::Response;
 
 use crate::shell::Shell;
-use crate::visitor::Visitor;
+use crate::signed_in::SignedIn;
 
 #[derive(Template)]
 #[template(path = "workflows/list.html")]
-struct List {
+struct WorkflowListPage {
     workflows: Vec<Workflow>,
 }
 
-pub(super) async fn list(visitor: Visitor) -> Response {
-    match visitor.api.get::<WorkflowList>("/workflows").await {
-        Ok(found) => Shell::new(&visitor, &crate::workflows::SECTION, "Workflows")
-            .page(&List { workflows: found.items }),
-        Err(trouble) => trouble.page(&visitor),
+pub(super) async fn list(signed_in: SignedIn) -> Response {
+    match signed_in.api.get::<WorkflowList>("/workflows").await {
+        Ok(found) => Shell::new(&signed_in, &crate::workflows::SECTION, "Workflows")
+            .page(&WorkflowListPage { workflows: found.items }),
+        Err(page_error) => page_error.page(&signed_in),
     }
 }

@@ -12,31 +12,31 @@ use tokio::try_join;
 
 use super::calls;
 use crate::csrf::CsrfToken;
+use crate::page_error::PageError;
 use crate::parts::Icon;
 use crate::path;
 use crate::shell::Shell;
-use crate::trouble::Trouble;
-use crate::visitor::Visitor;
+use crate::signed_in::SignedIn;
 
 #[derive(Template)]
 #[template(path = "workflows/show.html")]
-struct Show {
+struct WorkflowPage {
     csrf: CsrfToken,
     workflow: Workflow,
-    rows: Vec<Row>,
+    rows: Vec<StepTableRow>,
     /// Only an admin starts operations by hand.
-    form: Option<Form>,
+    form: Option<StartForm>,
     operations: String,
 }
 
-struct Row {
+struct StepTableRow {
     step: WorkflowStep,
     calls: StepCalls,
 }
 
 /// What somebody typed to start an operation, and what is wrong with it.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Form {
+pub(super) struct StartForm {
     pub(super) tenant: String,
     pub(super) resource: String,
     pub(super) params: String,
@@ -45,9 +45,9 @@ pub(super) struct Form {
     pub(super) error: Option<(&'static str, String)>,
 }
 
-impl Form {
-    fn new() -> Form {
-        Form { tenant: "default".to_owned(), params: "{}".to_owned(), ..Form::default() }
+impl StartForm {
+    fn new() -> StartForm {
+        StartForm { tenant: "default".to_owned(), params: "{}".to_owned(), ..StartForm::default() }
     }
 
     fn error_at(&self, field: &str) -> Option<&str> {
@@ -55,7 +55,7 @@ impl Form {
     }
 }
 
-impl Row {
+impl StepTableRow {
     fn is_external(&self) -> bool {
         self.step.driver.as_deref().is_some_and(|driver| driver.starts_with("external:"))
     }
@@ -78,35 +78,38 @@ impl Row {
     }
 }
 
-impl Show {
-    fn shell(&self, visitor: &Visitor) -> Shell {
-        Shell::new(visitor, &crate::workflows::SECTION, &self.workflow.workflow)
+impl WorkflowPage {
+    fn shell(&self, signed_in: &SignedIn) -> Shell {
+        Shell::new(signed_in, &crate::workflows::SECTION, &self.workflow.workflow)
     }
 }
 
-pub(super) async fn show(visitor: Visitor, Path(name): Path<String>) -> Response {
-    match draw(&visitor, &name, Form::new()).await {
-        Ok(show) => show.shell(&visitor).page(&show),
-        Err(trouble) => trouble.page(&visitor),
+pub(super) async fn show(signed_in: SignedIn, Path(name): Path<String>) -> Response {
+    match draw(&signed_in, &name, StartForm::new()).await {
+        Ok(show) => show.shell(&signed_in).page(&show),
+        Err(page_error) => page_error.page(&signed_in),
     }
 }
 
 /// The page again, with what was typed.
-pub(super) async fn again(visitor: &Visitor, name: &str, form: Form) -> Response {
-    match draw(visitor, name, form).await {
-        Ok(show) => show.shell(visitor).page_with(StatusCode::UNPROCESSABLE_ENTITY, &show),
-        Err(trouble) => trouble.page(visitor),
+pub(super) async fn again(signed_in: &SignedIn, name: &str, form: StartForm) -> Response {
+    match draw(signed_in, name, form).await {
+        Ok(show) => show.shell(signed_in).page_with(StatusCode::UNPROCESSABLE_ENTITY, &show),
+        Err(page_error) => page_error.page(signed_in),
     }
 }
 
-async fn draw(visitor: &Visitor, name: &str, form: Form) -> Result<Show, Trouble> {
+async fn draw(signed_in: &SignedIn, name: &str, form: StartForm) -> Result<WorkflowPage, PageError> {
     let at = format!("/workflows/{}", path::part(name));
-    let (workflow, mut calls) = try_join!(visitor.api.get::<Workflow>(&at), calls::of(&visitor.api, name))?;
-    let row =
-        |step: &WorkflowStep| Row { calls: calls.remove(&step.name).unwrap_or_default(), step: step.clone() };
+    let (workflow, mut calls) =
+        try_join!(signed_in.api.get::<Workflow>(&at), calls::of(&signed_in.api, name))?;
+    let row = |step: &WorkflowStep| StepTableRow {
+        calls: calls.remove(&step.name).unwrap_or_default(),
+        step: step.clone(),
+    };
     let rows = workflow.steps.iter().map(row).collect();
-    let form = visitor.can(Capability::Submit).then_some(form);
+    let form = signed_in.can(Capability::Submit).then_some(form);
     let operations =
         format!("/console/operations{}", path::query([("workflow", workflow.workflow.as_str())]));
-    Ok(Show { csrf: visitor.csrf.clone(), workflow, rows, form, operations })
+    Ok(WorkflowPage { csrf: signed_in.csrf.clone(), workflow, rows, form, operations })
 }

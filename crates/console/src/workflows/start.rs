@@ -6,14 +6,14 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use serde_json::Value;
 
-use super::show::{Form, again};
+use super::show::{StartForm, again};
 use crate::fields::Fields;
 use crate::flash::Flash;
-use crate::trouble::Trouble;
-use crate::visitor::Visitor;
+use crate::page_error::PageError;
+use crate::signed_in::SignedIn;
 
-pub(super) async fn start(visitor: Visitor, Path(name): Path<String>, fields: Fields) -> Response {
-    let mut form = Form {
+pub(super) async fn start(signed_in: SignedIn, Path(name): Path<String>, fields: Fields) -> Response {
+    let mut form = StartForm {
         tenant: fields.text("tenant").to_owned(),
         resource: fields.text("resource").to_owned(),
         params: fields.text("params").to_owned(),
@@ -21,19 +21,21 @@ pub(super) async fn start(visitor: Visitor, Path(name): Path<String>, fields: Fi
         error: None,
     };
     let error = match params(&form.params) {
-        Ok(params) => match submit(&visitor, &name, &form, params).await {
+        Ok(params) => match submit(&signed_in, &name, &form, params).await {
             Ok(operation) => {
                 let place = format!("/console/operations/{}", operation.id);
                 return Flash::good("Started. This page updates live.").while_running().at(&place);
             }
             // Who may not start anything has no form that could say it.
-            Err(trouble) if trouble.status == StatusCode::FORBIDDEN => return trouble.page(&visitor),
-            Err(trouble) => (blamed(&trouble), trouble.line()),
+            Err(page_error) if page_error.status == StatusCode::FORBIDDEN => {
+                return page_error.page(&signed_in);
+            }
+            Err(page_error) => (blamed(&page_error), page_error.line()),
         },
         Err(error) => ("params", error),
     };
     form.error = Some(error);
-    again(&visitor, &name, form).await
+    again(&signed_in, &name, form).await
 }
 
 /// An object, because every workflow takes one.
@@ -48,7 +50,12 @@ fn params(text: &str) -> Result<Value, String> {
     }
 }
 
-async fn submit(visitor: &Visitor, name: &str, form: &Form, params: Value) -> Result<Operation, Trouble> {
+async fn submit(
+    signed_in: &SignedIn,
+    name: &str,
+    form: &StartForm,
+    params: Value,
+) -> Result<Operation, PageError> {
     let body = Submit {
         workflow: name.to_owned(),
         resource: Some(form.resource.clone()).filter(|resource| !resource.is_empty()),
@@ -56,15 +63,16 @@ async fn submit(visitor: &Visitor, name: &str, form: &Form, params: Value) -> Re
         params,
         queue: form.queue,
     };
-    visitor.api.post("/operations", &body).await?.json()
+    signed_in.api.post("/operations", &body).await?.json()
 }
 
 /// The field that a refusal is about. What the API says about a command begins with the name of what is wrong.
-fn blamed(trouble: &Trouble) -> &'static str {
-    let flaw = trouble.flaws.first().map(|flaw| flaw.field.as_str()).unwrap_or_default();
-    let first = trouble.detail.split([' ', ':']).next().unwrap_or_default();
-    let is_busy = trouble.status == StatusCode::CONFLICT;
-    match (flaw, first) {
+fn blamed(page_error: &PageError) -> &'static str {
+    let field_error =
+        page_error.field_errors.first().map(|field_error| field_error.field.as_str()).unwrap_or_default();
+    let first = page_error.detail.split([' ', ':']).next().unwrap_or_default();
+    let is_busy = page_error.status == StatusCode::CONFLICT;
+    match (field_error, first) {
         _ if is_busy => "resource",
         ("tenant", _) | (_, "tenant") => "tenant",
         ("resource", _) | (_, "resource") => "resource",
@@ -84,10 +92,10 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_stands_at_its_field() {
-        let trouble = |status, text: &str| Trouble::new(status, "No", text);
-        assert_eq!(blamed(&trouble(StatusCode::CONFLICT, "operation x is working")), "resource");
-        assert_eq!(blamed(&trouble(StatusCode::UNPROCESSABLE_ENTITY, "tenant: too long")), "tenant");
-        assert_eq!(blamed(&trouble(StatusCode::UNPROCESSABLE_ENTITY, "name must have")), "params");
+    fn an_error_stands_at_its_field() {
+        let page_error = |status, text: &str| PageError::new(status, "No", text);
+        assert_eq!(blamed(&page_error(StatusCode::CONFLICT, "operation x is working")), "resource");
+        assert_eq!(blamed(&page_error(StatusCode::UNPROCESSABLE_ENTITY, "tenant: too long")), "tenant");
+        assert_eq!(blamed(&page_error(StatusCode::UNPROCESSABLE_ENTITY, "name must have")), "params");
     }
 }

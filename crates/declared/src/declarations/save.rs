@@ -89,7 +89,7 @@ impl Declarations {
         if !is_changed {
             return Ok(Some(saved));
         }
-        let written = self.engine.write_resource(&name, TENANT, expect, Some(portrait(&head)?)).await?;
+        let written = self.engine.write_resource(&name, TENANT, expect, Some(record_update(&head)?)).await?;
         Ok(written.then_some(saved))
     }
 
@@ -123,7 +123,7 @@ impl Declarations {
             }
             (head.offered, head.deleted_by) = (None, Some(by.to_owned()));
             let expect = Expect::Version(row.version);
-            if self.engine.write_resource(&row.name, TENANT, expect, Some(portrait(&head)?)).await? {
+            if self.engine.write_resource(&row.name, TENANT, expect, Some(record_update(&head)?)).await? {
                 drop(self.read_changes().await);
                 self.tidy(workflow).await;
                 return Ok(());
@@ -146,7 +146,7 @@ impl Declarations {
     /// Writes a record whatever was there. `false` when another process was faster.
     pub(super) async fn write<R: Resource>(&self, name: &str, record: &R) -> Result<bool, DeclareError> {
         let expect = self.expect_of(name).await?;
-        Ok(self.engine.write_resource(name, TENANT, expect, Some(portrait(record)?)).await?)
+        Ok(self.engine.write_resource(name, TENANT, expect, Some(record_update(record)?)).await?)
     }
 
     async fn expect_of(&self, name: &str) -> Result<Expect, DeclareError> {
@@ -166,8 +166,8 @@ fn take_secret(head: &mut Head, secret: Option<&SecretString>, sealer: &Sealer) 
     true
 }
 
-pub(super) fn portrait<R: Resource>(record: &R) -> Result<engine::store::Portrait, DeclareError> {
-    record.portrait().map_err(DeclareError::Conflict)
+pub(super) fn record_update<R: Resource>(record: &R) -> Result<engine::store::RecordUpdate, DeclareError> {
+    record.record_update().map_err(DeclareError::Conflict)
 }
 
 /// A file and the API do not change each other's workflows: the next start would undo it.

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use engine::OperationId;
-use engine::store::{Expect, Query};
+use engine::store::{Expect, OperationQuery};
 use tracing::{info, warn};
 
-use super::save::portrait;
+use super::save::record_update;
 use super::{Declarations, DeclareError, open};
 use crate::record::{Head, TENANT, VersionLine, VersionRecord};
 
@@ -53,7 +53,11 @@ impl Declarations {
             head.gone_at = Some(now);
         }
         let expect = Expect::Version(row.version);
-        if !self.engine.write_resource(&Head::name(workflow), TENANT, expect, Some(portrait(&head)?)).await? {
+        if !self
+            .engine
+            .write_resource(&Head::name(workflow), TENANT, expect, Some(record_update(&head)?))
+            .await?
+        {
             return Ok(0);
         }
         for version in &unused {
@@ -68,12 +72,12 @@ impl Declarations {
 
     async fn is_used(&self, workflow: &str, line: &VersionLine) -> Result<bool, DeclareError> {
         let Some(replaced_at) = line.replaced_at else { return Ok(true) };
-        let query = Query {
+        let query = OperationQuery {
             workflow: Some(workflow.to_owned()),
             from: Some(OperationId::first_at(line.at.minus(SLACK))),
             before: Some(OperationId::first_at(replaced_at.plus(SLACK))),
             limit: 1,
-            ..Query::default()
+            ..OperationQuery::default()
         };
         Ok(!self.engine.list(&query).await?.is_empty())
     }

@@ -6,16 +6,16 @@ use std::time::Duration;
 use engine::store::MemoryStore;
 use engine::{Inspection, OperationId, Phase, WallClock, masked};
 use serde_json::{Value, json};
-use testing::House;
+use testing::TestEngine;
 
 use crate::service::{Instead, Service, declaration, declare, plan, world};
 
-async fn open(service: &Service) -> House {
-    let builder = House::plan(Arc::new(MemoryStore::new()), Arc::new(WallClock));
-    House::open(builder.workflow(plan(service)), None).await
+async fn open(service: &Service) -> TestEngine {
+    let builder = TestEngine::plan(Arc::new(MemoryStore::new()), Arc::new(WallClock));
+    TestEngine::open(builder.workflow(plan(service)), None).await
 }
 
-async fn submit(house: &House) -> OperationId {
+async fn submit(house: &TestEngine) -> OperationId {
     house.submit("acme.database", None, json!({"team": "red", "password": "hunter2"})).await
 }
 
@@ -95,7 +95,7 @@ async fn nonsense_is_tried_again_with_the_field_named() {
 }
 
 #[tokio::test]
-async fn a_refusal_and_a_failure_are_final_and_undone() {
+async fn an_error_and_a_failure_are_final_and_undone() {
     for (instead, part) in [
         (Instead::Answer(json!({"outcome": "fail", "reason": "no such team"})), "no such team"),
         (Instead::Status(403, "{\"reason\": \"not you\"}"), "not you"),

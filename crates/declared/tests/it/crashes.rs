@@ -2,18 +2,18 @@
 
 use async_trait::async_trait;
 use declared::DeclaredWorkflow;
-use engine::{Phase, Plan, Verb};
+use engine::{Phase, PhaseVerb, Plan};
 use serde_json::{Value, json};
 use std::sync::Arc;
-use testing::House;
-use testing::trial::{self, Trial};
+use testing::TestEngine;
+use testing::trial::{self, WorkflowTest};
 
 use crate::service::{Instead, SECRET, Service, declaration, front, parse, plan};
 
 struct OverHttp(Service);
 
 #[async_trait]
-impl Trial for OverHttp {
+impl WorkflowTest for OverHttp {
     type Workflow = DeclaredWorkflow;
 
     fn plan(&self) -> Plan<DeclaredWorkflow> {
@@ -35,9 +35,9 @@ impl Trial for OverHttp {
 
 /// Every step twice, every undo twice, a failure at every step, and a kill before and after every save.
 #[tokio::test]
-async fn a_declared_workflow_stands_all_trials() {
+async fn a_declared_workflow_passes_all_workflow_tests() {
     let trial = OverHttp(Service::start().await);
-    trial::stand_all(&trial).await;
+    trial::check_all(&trial).await;
 }
 
 /// The answer of each call in turn is lost, after the work and before it: one effect for each step in the end.
@@ -52,7 +52,7 @@ async fn an_answer_that_is_lost_at_any_call_doubles_nothing() {
             let text = text.replace("timeout: 300ms, sees", "sees");
             let plan = compile_quick(&text);
             service.next(lost, instead);
-            let house = House::open(House::plan(store(), clock()).workflow(plan), None).await;
+            let house = TestEngine::open(TestEngine::plan(store(), clock()).workflow(plan), None).await;
             let id = house.submit("acme.database", None, params()).await;
             let ended = house.finished(id).await;
             assert_eq!(ended.shown.summary.phase, Phase::Succeeded, "{lost}: {:?}", ended.memory.last_error);
@@ -74,7 +74,7 @@ async fn an_answer_that_is_lost_at_any_call_doubles_nothing() {
 async fn an_answer_to_undo_that_is_lost_leaves_nothing() {
     for lost in ["reserve", "create", "grow"] {
         let service = Service::start().await;
-        let house = House::open(House::plan(store(), clock()).workflow(plan(&service)), None).await;
+        let house = TestEngine::open(TestEngine::plan(store(), clock()).workflow(plan(&service)), None).await;
         service.next("finish", Instead::Answer(json!({"outcome": "fail", "reason": "no room"})));
         service.next(&format!("undo {lost}"), Instead::DoAndCut);
         let id = house.submit("acme.database", None, params()).await;
@@ -116,9 +116,11 @@ async fn what_must_happen_once_waits_for_a_person_when_its_answer_is_lost() {
     ] {
         let service = Service::start().await;
         service.next("create", instead);
-        let house =
-            House::open(House::plan(store(), clock()).workflow(compile_quick(&text(&service.url))), None)
-                .await;
+        let house = TestEngine::open(
+            TestEngine::plan(store(), clock()).workflow(compile_quick(&text(&service.url))),
+            None,
+        )
+        .await;
         let id = house.submit("acme.database", None, params()).await;
         let rests = house.until(id, |phase| phase == Phase::Stuck || phase.is_final()).await;
         if is_unknown {
@@ -130,7 +132,7 @@ async fn what_must_happen_once_waits_for_a_person_when_its_answer_is_lost() {
                 1,
                 "never by itself"
             );
-            house.engine.ask(id, Verb::Retry, "ann", "it did not happen").await.unwrap();
+            house.engine.ask(id, PhaseVerb::Retry, "ann", "it did not happen").await.unwrap();
         }
         assert_eq!(house.finished(id).await.shown.summary.phase, Phase::Succeeded);
         house.close().await;

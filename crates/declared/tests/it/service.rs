@@ -14,7 +14,7 @@ use engine::secret::SecretString;
 use engine::store::MemoryStore;
 use engine::{Plan, WallClock};
 use serde_json::{Value, json};
-use testing::House;
+use testing::TestEngine;
 
 pub(crate) const SECRET: &str = "0123456789abcdef0123456789abcdef";
 
@@ -193,9 +193,9 @@ pub(crate) fn front() -> Arc<Front> {
 }
 
 /// An engine without a workflow, its declarations, and its store.
-pub(crate) async fn world() -> (House, Arc<Declarations>, Arc<MemoryStore>) {
+pub(crate) async fn world() -> (TestEngine, Arc<Declarations>, Arc<MemoryStore>) {
     let store = Arc::new(MemoryStore::new());
-    let house = House::open(House::plan(store.clone(), Arc::new(WallClock)), None).await;
+    let house = TestEngine::open(TestEngine::plan(store.clone(), Arc::new(WallClock)), None).await;
     let declarations = Declarations::new(house.engine.clone(), StepClient::new(Reach::default()).unwrap());
     (house, declarations, store)
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use declared::{Declarations, DeclareError, Reach, Source, StepClient};
 use engine::{Phase, SubmitError, WallClock};
 use serde_json::{Value, json};
-use testing::House;
+use testing::TestEngine;
 
 use crate::service::{Instead, SECRET, Service, declaration, declare, world};
 
@@ -49,7 +49,7 @@ async fn a_hundred_operations_end_with_their_own_versions_through_a_change_and_a
 async fn a_replica_learns_of_a_declaration_through_the_database() {
     let (house, declarations, store) = world().await;
     let service = Service::start().await;
-    let other = House::open(House::plan(store, Arc::new(WallClock)), None).await;
+    let other = TestEngine::open(TestEngine::plan(store, Arc::new(WallClock)), None).await;
     let client = StepClient::new(Reach::default()).unwrap();
     let others = Declarations::new(other.engine.clone(), client);
     assert!(other.engine.workflow("acme.database").is_none());

@@ -6,13 +6,14 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::Engine;
-use crate::event::{Body, Event, MadeBy};
+use crate::event::{Body, Event, PlanVersion};
 use crate::ids::OperationId;
-use crate::phase::{Phase, Verb};
+use crate::phase::{Phase, PhaseVerb};
 use crate::registry::{AnyPlan, sealing_context};
 use crate::secret::Sealer;
 use crate::store::{
-    Claimed, Create, Expect, Idempotency, Portrait, Receipt, ResourceWrite, StoreError, Wish, Write,
+    Claimed, ControlRequest, Create, Expect, Idempotency, Receipt, RecordUpdate, ResourceWrite, StoreError,
+    Write,
 };
 use crate::worker::Worker;
 use crate::workflow::Workflow;
@@ -30,13 +31,13 @@ pub struct Submission<'a, W: Workflow> {
     pub idempotency_key: Option<&'a str>,
     /// Wait for a busy resource instead of being refused.
     pub queue: bool,
-    pub along: Alongside,
+    pub along: RecordWrites,
 }
 
 impl<'a, W: Workflow> Submission<'a, W> {
     /// On no resource, and without a key.
     pub fn new(tenant: &'a str, by: &'a str, params: &'a W::Params) -> Submission<'a, W> {
-        let (resource, idempotency_key, along) = (None, None, Alongside::default());
+        let (resource, idempotency_key, along) = (None, None, RecordWrites::default());
         Submission { tenant, resource, params, by, idempotency_key, queue: false, along }
     }
 }
@@ -58,17 +59,17 @@ pub struct Command {
 
 /// What becomes true in the same moment in which an operation is accepted.
 #[derive(Debug, Clone, Default)]
-pub struct Alongside {
+pub struct RecordWrites {
     /// The record of the operation's resource: what the writer saw, and what it looks like from now on.
-    pub subject: Option<(Expect, Option<Portrait>)>,
+    pub subject: Option<(Expect, Option<RecordUpdate>)>,
     /// Another resource by its name: what the writer saw, and what it looks like from now on. Its version goes up.
-    pub beside: Option<(String, Expect, Option<Portrait>)>,
+    pub beside: Option<(String, Expect, Option<RecordUpdate>)>,
     /// An operation on the same resource that is cancelled for this one, and why.
     pub supersedes: Option<(OperationId, String)>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Accepted {
+pub struct AcceptedOperation {
     pub id: OperationId,
     /// The operation was there already: the same key was used before.
     pub repeated: bool,
@@ -97,7 +98,10 @@ const PARAMS_BYTES_MAX: usize = 256 * 1024;
 
 impl Engine {
     /// Begins an operation and changes the record of its resource in one commit.
-    pub async fn submit<W: Workflow>(&self, order: Submission<'_, W>) -> Result<Accepted, SubmitError> {
+    pub async fn submit<W: Workflow>(
+        &self,
+        order: Submission<'_, W>,
+    ) -> Result<AcceptedOperation, SubmitError> {
         let unwritable = |error: serde_json::Error| SubmitError::Invalid(error.to_string());
         let params = serde_json::to_value(order.params).map_err(unwritable)?;
         let text = serde_json::to_string(order.params).map_err(unwritable)?;
@@ -114,51 +118,65 @@ impl Engine {
     }
 
     /// Admits what a client sent, and begins the operation.
-    pub async fn submit_json(&self, command: Command) -> Result<Accepted, SubmitError> {
-        self.accept(command, Alongside::default()).await
+    pub async fn submit_json(&self, command: Command) -> Result<AcceptedOperation, SubmitError> {
+        self.accept(command, RecordWrites::default()).await
     }
 
     /// The same, and changes the record of its resource in the same commit.
-    pub async fn accept(&self, command: Command, along: Alongside) -> Result<Accepted, SubmitError> {
+    pub async fn accept(
+        &self,
+        command: Command,
+        along: RecordWrites,
+    ) -> Result<AcceptedOperation, SubmitError> {
         self.begin(command, along, |plan, params, sealer| plan.admit(params, sealer)).await
     }
 
     async fn begin(
         &self,
         command: Command,
-        along: Alongside,
+        along: RecordWrites,
         admit: impl FnOnce(&dyn AnyPlan, Value, &Sealer) -> Result<String, String>,
-    ) -> Result<Accepted, SubmitError> {
-        let house = &self.worker.house;
+    ) -> Result<AcceptedOperation, SubmitError> {
+        let engine_context = &self.worker.engine_context;
         let (plan, command) = self.planned(command)?;
         let idempotency = idempotency(&command)?;
         let context = sealing_context(&command.tenant, command.resource.as_deref(), &command.workflow);
-        let sealer = Sealer::new(&house.ring, context);
+        let sealer = Sealer::new(&engine_context.ring, context);
         let params = admit(&*plan, command.params, &sealer).map_err(SubmitError::Invalid)?;
         if params.len() > PARAMS_BYTES_MAX {
             return Err(SubmitError::Invalid(format!("params are larger than {PARAMS_BYTES_MAX} bytes")));
         }
-        let (id, now) = (OperationId::new(&*house.clock), house.clock.now());
+        let (id, now) = (OperationId::new(&*engine_context.clock), engine_context.clock.now());
         // What may have to queue is claimed like any other work once its turn has come.
         let host = self.worker.host().filter(|_| !command.queue);
-        let deadline = plan.deadline().min(house.settings.deadline_max);
+        let deadline = plan.deadline().min(engine_context.settings.deadline_max);
         let started = plan.opens_with().map(str::to_owned);
-        let made_by = MadeBy { release: house.release, plan: plan.digest(), version: plan.version() };
+        let made_by =
+            PlanVersion { release: engine_context.release, plan: plan.digest(), version: plan.version() };
         let supersedes = along.supersedes.map(|(id, reason)| {
-            (id, Wish { verb: Verb::Cancel, by: command.by.clone(), reason, at: now, number: 0 })
+            (
+                id,
+                ControlRequest {
+                    verb: PhaseVerb::Cancel,
+                    by: command.by.clone(),
+                    reason,
+                    at: now,
+                    number: 0,
+                },
+            )
         });
         let event = Event {
             seq: 1,
             at: now,
             body: Body::Created { by: command.by, started, made_by: Some(made_by) },
         };
-        let write = |name, expect, portrait| {
+        let write = |name, expect, record_update| {
             let tenant = command.tenant.clone();
-            ResourceWrite { name, tenant, expect, portrait, at: now }
+            ResourceWrite { name, tenant, expect, record_update, at: now }
         };
         let subject = along.subject.zip(command.resource.clone());
-        let subject = subject.map(|((expect, portrait), name)| write(name, expect, portrait));
-        let beside = along.beside.map(|(name, expect, portrait)| write(name, expect, portrait));
+        let subject = subject.map(|((expect, record_update), name)| write(name, expect, record_update));
+        let beside = along.beside.map(|(name, expect, record_update)| write(name, expect, record_update));
         let create = Create {
             id,
             workflow: command.workflow,
@@ -175,16 +193,16 @@ impl Engine {
             beside,
             supersedes,
         };
-        let mut care = Care { worker: &self.worker, id, is_needed: host.is_some() };
-        let receipt = house.store.commit(Write::Create(Box::new(create.clone()))).await?;
-        care.end();
+        let mut guard = OwnershipGuard { worker: &self.worker, id, is_needed: host.is_some() };
+        let receipt = engine_context.store.commit(Write::Create(Box::new(create.clone()))).await?;
+        guard.end();
         match receipt {
-            Receipt::Repeated(id) => Ok(Accepted { id, repeated: true }),
+            Receipt::Repeated(id) => Ok(AcceptedOperation { id, repeated: true }),
             Receipt::KeyReused => Err(SubmitError::KeyReused),
             Receipt::Busy(operation) => Err(SubmitError::Busy { operation }),
             Receipt::Changed => Err(SubmitError::Changed),
             _ => {
-                house.feed.tell(id, 1);
+                engine_context.event_feed.tell(id, 1);
                 if let Some((other, _)) = &create.supersedes {
                     self.worker.fetch_request(*other);
                 }
@@ -192,7 +210,7 @@ impl Engine {
                     Some(lease) => self.worker.take_on(first_claim(create), lease),
                     None => self.worker.wake(now),
                 }
-                Ok(Accepted { id, repeated: false })
+                Ok(AcceptedOperation { id, repeated: false })
             }
         }
     }
@@ -203,12 +221,12 @@ impl Engine {
         name: &str,
         tenant: &str,
         expect: Expect,
-        portrait: Option<Portrait>,
+        record_update: Option<RecordUpdate>,
     ) -> Result<bool, SubmitError> {
         check_name("resource", name)?;
         let (name, tenant, at) = (name.to_owned(), tenant.to_owned(), self.now());
-        let write = ResourceWrite { name, tenant, expect, portrait, at };
-        let receipt = self.worker.house.store.commit(Write::Resource(Box::new(write))).await?;
+        let write = ResourceWrite { name, tenant, expect, record_update, at };
+        let receipt = self.worker.engine_context.store.commit(Write::Resource(Box::new(write))).await?;
         Ok(receipt != Receipt::Changed)
     }
 
@@ -250,22 +268,22 @@ fn with_resource(command: Command, plan: &dyn AnyPlan) -> Result<Command, Submit
 
 /// Until the answer is here, the operation may be in the store with us as its owner. Whatever happens to the
 /// caller, an error or that nobody waits any longer, it must not stay there unattended.
-struct Care<'a> {
+struct OwnershipGuard<'a> {
     worker: &'a Worker,
     id: OperationId,
     is_needed: bool,
 }
 
-impl Care<'_> {
+impl OwnershipGuard<'_> {
     fn end(&mut self) {
         self.is_needed = false;
     }
 }
 
-impl Drop for Care<'_> {
+impl Drop for OwnershipGuard<'_> {
     fn drop(&mut self) {
         if self.is_needed {
-            self.worker.set_adrift(self.id);
+            self.worker.mark_unconfirmed(self.id);
         }
     }
 }
@@ -285,7 +303,7 @@ fn first_claim(create: Create) -> Claimed {
         events: vec![create.event],
         seq: 1,
         orphaned: false,
-        wish: None,
+        control: None,
         signal: None,
         unreadable: None,
     }

@@ -16,17 +16,17 @@ use crate::clock::Timestamp;
 
 const NONCE_BYTES: usize = 24;
 
-type Key = Zeroizing<[u8; 32]>;
+type SealingKey = Zeroizing<[u8; 32]>;
 
 /// All keys that may open something, and the one that seals.
 #[derive(Clone)]
 pub struct KeyRing {
     /// The key that seals is a field of its own, so that a ring without one cannot exist.
-    active: (String, Key),
+    active: (String, SealingKey),
     /// When the active key began to seal, where that is known.
     active_since: Option<Timestamp>,
     /// Keys that only open.
-    older: BTreeMap<String, Key>,
+    older: BTreeMap<String, SealingKey>,
     /// Ids of keys whose values are to be sealed again with the active key.
     retiring: BTreeSet<String>,
     /// Ids of keys that were removed. A merge with a ring that still has them does not bring them back.
@@ -63,7 +63,7 @@ impl KeyRing {
         KeyRing::with(("k0".to_owned(), Zeroizing::new(key)))
     }
 
-    fn with(active: (String, Key)) -> KeyRing {
+    fn with(active: (String, SealingKey)) -> KeyRing {
         KeyRing {
             active,
             active_since: None,
@@ -109,7 +109,7 @@ impl KeyRing {
     /// Adds what another ring has. No key is lost unless one of the two has forgotten it, and the newest active
     /// key of both seals from now on. The order in which rings are merged does not matter.
     pub fn merge(&mut self, other: &KeyRing) {
-        let mut keys: BTreeMap<String, Key> = BTreeMap::new();
+        let mut keys: BTreeMap<String, SealingKey> = BTreeMap::new();
         for (id, key) in self.keys().chain(other.keys()) {
             add(&mut keys, id, key);
         }
@@ -154,12 +154,12 @@ impl KeyRing {
         self.retiring.iter().map(String::as_str)
     }
 
-    fn keys(&self) -> impl Iterator<Item = (&str, &Key)> {
+    fn keys(&self) -> impl Iterator<Item = (&str, &SealingKey)> {
         let older = self.older.iter().map(|(id, key)| (id.as_str(), key));
         std::iter::once((self.active(), &self.active.1)).chain(older)
     }
 
-    fn key(&self, id: &str) -> Option<&Key> {
+    fn key(&self, id: &str) -> Option<&SealingKey> {
         self.keys().find(|(known, _)| *known == id).map(|(_, key)| key)
     }
 
@@ -186,7 +186,7 @@ impl KeyRing {
     /// The ring as text, with its keys in clear: for the ring's own file and nothing else.
     pub fn to_text(&self) -> Zeroizing<String> {
         let encoded =
-            |(id, key): (&str, &Key)| (id.to_owned(), Zeroizing::new(STANDARD.encode(key.as_slice())));
+            |(id, key): (&str, &SealingKey)| (id.to_owned(), Zeroizing::new(STANDARD.encode(key.as_slice())));
         let file = RingFile {
             active: self.active().to_owned(),
             active_since: self.active_since,
@@ -228,7 +228,7 @@ impl KeyRing {
     }
 }
 
-fn open_with(key: &Key, sealed: &Sealed, context: &str) -> Result<SecretString, SecretError> {
+fn open_with(key: &SealingKey, sealed: &Sealed, context: &str) -> Result<SecretString, SecretError> {
     let encoded = sealed.0.rsplit(':').next().unwrap_or_default();
     let bytes = URL_SAFE_NO_PAD.decode(encoded).map_err(|_| SecretError::DoesNotOpen)?;
     let (nonce, text) = bytes.split_at_checked(NONCE_BYTES).ok_or(SecretError::DoesNotOpen)?;
@@ -242,19 +242,19 @@ fn open_with(key: &Key, sealed: &Sealed, context: &str) -> Result<SecretString, 
 
 /// The id of a new key has a number, for people, and a digest of the key: two servers that rotate at the same
 /// moment make two ids.
-fn new_key(number: u32) -> (String, Key) {
+fn new_key(number: u32) -> (String, SealingKey) {
     let key = Zeroizing::new(rand::random::<[u8; 32]>());
     (format!("k{number}-{}", digest(&key)), key)
 }
 
-fn digest(key: &Key) -> String {
+fn digest(key: &SealingKey) -> String {
     let digest = Sha256::digest(key.as_slice());
     digest.iter().take(4).fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
 }
 
 /// Earlier releases gave ids without a digest, so that two keys may have one id. Both are kept: the one with the
 /// smaller digest under the id, the other one with its digest added.
-fn add(keys: &mut BTreeMap<String, Key>, id: &str, key: &Key) {
+fn add(keys: &mut BTreeMap<String, SealingKey>, id: &str, key: &SealingKey) {
     let Some(other) = keys.get(id).filter(|other| *other != key).cloned() else {
         keys.insert(id.to_owned(), key.clone());
         return;

@@ -2,7 +2,7 @@
 
 use super::{PREFIX, Sealed, Sealer, SharedRing};
 use crate::registry::sealing_context;
-use crate::store::{SavedReader, SealedPlace, SealedRow, SealedStore, StoreError};
+use crate::store::{SavedReader, SealedColumn, SealedRow, SealedStore, StoreError};
 
 /// How many values a key sealed, by the place where they are saved.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -20,11 +20,11 @@ impl SealedCount {
         self.operations + self.history + self.records
     }
 
-    fn add(&mut self, place: SealedPlace, count: usize) {
+    fn add(&mut self, place: SealedColumn, count: usize) {
         match place {
-            SealedPlace::Params | SealedPlace::Memory => self.operations += count,
-            SealedPlace::Journal | SealedPlace::ArchivedParams => self.history += count,
-            SealedPlace::Record => self.records += count,
+            SealedColumn::Params | SealedColumn::Memory => self.operations += count,
+            SealedColumn::Journal | SealedColumn::ArchivedParams => self.history += count,
+            SealedColumn::Record => self.records += count,
         }
     }
 }
@@ -36,7 +36,7 @@ pub async fn count_sealed(
     key: &str,
 ) -> Result<SealedCount, StoreError> {
     let mut found = SealedCount::default();
-    for place in SealedPlace::ALL {
+    for place in SealedColumn::ALL {
         let mut after = None;
         loop {
             let page = store.sealed_page(place, &part(key), after).await?;
@@ -58,7 +58,7 @@ pub async fn reseal(
     key: &str,
 ) -> Result<(SealedCount, SealedCount), StoreError> {
     let (mut sealed, mut left) = (SealedCount::default(), SealedCount::default());
-    for place in SealedPlace::ALL {
+    for place in SealedColumn::ALL {
         let mut after = None;
         loop {
             let page = store.sealed_page(place, &part(key), after).await?;
@@ -116,7 +116,7 @@ mod tests {
     use crate::clock::Timestamp;
     use crate::event::{Body, Changes, Event};
     use crate::ids::OperationId;
-    use crate::store::{Create, Expect, MemoryStore, Portrait, ResourceWrite, Store, Write};
+    use crate::store::{Create, Expect, MemoryStore, RecordUpdate, ResourceWrite, Store, Write};
 
     /// An operation without an owner and a record, each with values that this ring sealed.
     async fn filled(ring: &SharedRing) -> MemoryStore {
@@ -144,10 +144,10 @@ mod tests {
         };
         store.commit(Write::Create(Box::new(create))).await.unwrap();
         let record = serde_json::json!({"a": &of_source, "b": [&of_source, &of_source]}).to_string();
-        let portrait =
-            Some(Portrait { kind: "k".into(), record, labels: vec![], gone_at: None, due_at: None });
+        let record_update =
+            Some(RecordUpdate { kind: "k".into(), record, labels: vec![], gone_at: None, due_at: None });
         let (name, tenant, at) = ("source".into(), "t".into(), Timestamp(0));
-        let write = ResourceWrite { name, tenant, expect: Expect::Absent, portrait, at };
+        let write = ResourceWrite { name, tenant, expect: Expect::Absent, record_update, at };
         store.commit(Write::Resource(Box::new(write))).await.unwrap();
         store
     }

@@ -19,8 +19,8 @@ use tokio::sync::Notify;
 use self::people::People;
 use self::resources::Resources;
 use super::{
-    Claims, Ended, Hold, Query, Receipt, ResourcePage, ResourceQuery, ResourceRow, Shown, Stats, Store,
-    StoreError, Summary, Wish, Write,
+    Claims, ControlRequest, Ended, OperationDetail, OperationQuery, Ownership, Receipt, ResourcePage,
+    ResourceQuery, ResourceRow, Stats, Store, StoreError, Summary, Write,
 };
 use crate::access::{AuditRow, TokenRow};
 use crate::clock::Timestamp;
@@ -32,13 +32,13 @@ use crate::phase::Phase;
 #[derive(Default)]
 pub struct MemoryStore {
     tables: Mutex<Tables>,
-    bell: Notify,
+    wake_up: Notify,
 }
 
 #[derive(Default)]
 struct Tables {
-    operations: BTreeMap<OperationId, Row>,
-    archive: BTreeMap<OperationId, Row>,
+    operations: BTreeMap<OperationId, MemoryRow>,
+    archive: BTreeMap<OperationId, MemoryRow>,
     journal: BTreeMap<(OperationId, u32), Event>,
     nodes: BTreeSet<NodeId>,
     signals: BTreeMap<String, Inbox>,
@@ -66,22 +66,22 @@ struct Inbox {
 }
 
 #[derive(Clone)]
-struct Row {
+struct MemoryRow {
     summary: Summary,
     params: String,
     epoch: i64,
     queued: bool,
     orphaned: bool,
     key: Option<String>,
-    wish_number: i64,
+    control_number: i64,
     memory: Option<String>,
     memory_seq: u32,
 }
 
-impl Row {
+impl MemoryRow {
     /// The control request that nobody has dealt with, with its number.
-    fn wish(&self) -> Option<Wish> {
-        self.summary.wish.clone().map(|wish| Wish { number: self.wish_number, ..wish })
+    fn control(&self) -> Option<ControlRequest> {
+        self.summary.control.clone().map(|control| ControlRequest { number: self.control_number, ..control })
     }
 }
 
@@ -95,9 +95,9 @@ impl MemoryStore {
     }
 
     /// Declares a node dead, as an expired lease would: time is not looked at here.
-    pub fn bury(&self, node: NodeId) {
+    pub fn expire(&self, node: NodeId) {
         self.tables().free(node);
-        self.bell.notify_waiters();
+        self.wake_up.notify_waiters();
     }
 }
 
@@ -120,7 +120,7 @@ impl Tables {
         Ok(())
     }
 
-    fn held(&mut self, hold: Hold) -> Option<&mut Row> {
+    fn held(&mut self, hold: Ownership) -> Option<&mut MemoryRow> {
         self.operations
             .get_mut(&hold.id)
             .filter(|row| row.summary.owner == Some(hold.node) && row.epoch == hold.epoch)
@@ -157,18 +157,18 @@ impl Store for MemoryStore {
         &self,
         node: NodeId,
         _lease: Duration,
-    ) -> Result<Vec<(OperationId, Wish)>, StoreError> {
+    ) -> Result<Vec<(OperationId, ControlRequest)>, StoreError> {
         let tables = self.tables();
         if !tables.nodes.contains(&node) {
             return Err(StoreError::Fenced);
         }
         let mine = tables.operations.values().filter(|row| row.summary.owner == Some(node));
-        Ok(mine.filter_map(|row| Some((row.summary.id, row.wish()?))).collect())
+        Ok(mine.filter_map(|row| Some((row.summary.id, row.control()?))).collect())
     }
 
     async fn leave(&self, node: NodeId) -> Result<(), StoreError> {
         self.tables().free(node);
-        self.bell.notify_waiters();
+        self.wake_up.notify_waiters();
         Ok(())
     }
 
@@ -193,7 +193,7 @@ impl Store for MemoryStore {
             Write::Append(append) => tables.append_alone(append)?,
             Write::Park(park) => tables.park(park)?,
             Write::Finish(finish) => tables.finish(finish)?,
-            Write::Wish { id, wish } => tables.wish(*id, wish.clone()),
+            Write::Wish { id, control } => tables.control(*id, control.clone()),
             Write::Signal { key, payload, at } => tables.signal(key, payload, *at),
             Write::Resource(write) => tables.write_resource(write)?,
         };
@@ -201,7 +201,7 @@ impl Store for MemoryStore {
             tables.resources.touch(&touch);
         }
         if std::mem::take(&mut tables.rings) {
-            self.bell.notify_one();
+            self.wake_up.notify_one();
         }
         Ok(receipt)
     }
@@ -219,10 +219,10 @@ impl Store for MemoryStore {
         Ok(Claims { operations, next_due })
     }
 
-    async fn show(&self, id: OperationId) -> Result<Option<Shown>, StoreError> {
+    async fn show(&self, id: OperationId) -> Result<Option<OperationDetail>, StoreError> {
         let tables = self.tables();
         let row = tables.operations.get(&id).or_else(|| tables.archive.get(&id));
-        Ok(row.map(|row| Shown {
+        Ok(row.map(|row| OperationDetail {
             summary: row.summary.clone(),
             params: row.params.clone(),
             memory: row.memory.clone(),
@@ -230,7 +230,7 @@ impl Store for MemoryStore {
         }))
     }
 
-    async fn list(&self, query: &Query) -> Result<Vec<Summary>, StoreError> {
+    async fn list(&self, query: &OperationQuery) -> Result<Vec<Summary>, StoreError> {
         let tables = self.tables();
         let mut all: Vec<&Summary> =
             tables.operations.values().chain(tables.archive.values()).map(|row| &row.summary).collect();
@@ -315,7 +315,7 @@ impl Store for MemoryStore {
         Ok(())
     }
 
-    fn bell(&self) -> &Notify {
-        &self.bell
+    fn wake_up(&self) -> &Notify {
+        &self.wake_up
     }
 }

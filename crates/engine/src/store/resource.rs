@@ -3,7 +3,7 @@
 use crate::clock::Timestamp;
 use crate::ids::OperationId;
 use crate::phase::Phase;
-use crate::store::{Hold, StoreError, Write};
+use crate::store::{Ownership, StoreError, Write};
 
 /// What is known about one resource, and about the newest operation on it.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,7 +34,7 @@ pub struct ResourceRow {
 
 /// What a resource looks like from now on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Portrait {
+pub struct RecordUpdate {
     pub kind: String,
     pub record: String,
     /// What lists can filter by. Replaces all that were there.
@@ -51,14 +51,14 @@ pub struct ResourceWrite {
     pub expect: Expect,
     /// `None` leaves it as it is, only the version goes up. What is absent cannot be left as it is: that is
     /// refused.
-    pub portrait: Option<Portrait>,
+    pub record_update: Option<RecordUpdate>,
     pub at: Timestamp,
 }
 
 impl ResourceWrite {
     /// Nothing can be made of nothing.
     pub fn check(&self) -> Result<(), StoreError> {
-        if self.expect == Expect::Absent && self.portrait.is_none() {
+        if self.expect == Expect::Absent && self.record_update.is_none() {
             let text = format!("{} does not exist yet and has no portrait: give it one", self.name);
             return Err(StoreError::Refused(text));
         }
@@ -79,8 +79,8 @@ pub struct Touch<'a> {
     pub name: &'a str,
     pub operation: OperationId,
     /// What must be held for the write to be accepted. An event needs its number only.
-    pub hold: Option<Hold>,
-    pub portrait: Option<&'a Portrait>,
+    pub hold: Option<Ownership>,
+    pub record_update: Option<&'a RecordUpdate>,
     /// The phase in which the operation ended: the record learns it if this is still its newest operation.
     pub settles: Option<Phase>,
     pub at: Timestamp,
@@ -89,36 +89,38 @@ pub struct Touch<'a> {
 impl Touch<'_> {
     /// An operation that is cancelled while it queues never has its resource, and its end will not name it.
     pub fn left_queue(name: &str, operation: OperationId, at: Timestamp) -> Touch<'_> {
-        Touch { name, operation, hold: None, portrait: None, settles: Some(Phase::Cancelled), at }
+        Touch { name, operation, hold: None, record_update: None, settles: Some(Phase::Cancelled), at }
     }
 }
 
 impl Write {
     /// At most one for each name.
     pub fn touches(&self) -> impl Iterator<Item = Touch<'_>> {
-        let (operation, hold, at, portrait, settles) = match self {
-            Write::Append(append) => (append.id, None, append.event.at, append.portrait.as_deref(), None),
-            Write::Park(park) => (park.hold.id, Some(park.hold), park.at, park.portrait.as_ref(), None),
+        let (operation, hold, at, record_update, settles) = match self {
+            Write::Append(append) => {
+                (append.id, None, append.event.at, append.record_update.as_deref(), None)
+            }
+            Write::Park(park) => (park.hold.id, Some(park.hold), park.at, park.record_update.as_ref(), None),
             Write::Finish(finish) => {
                 let settles = finish.settles.as_deref().map(|name| (name, finish.phase));
-                (finish.hold.id, Some(finish.hold), finish.at, finish.portrait.as_ref(), settles)
+                (finish.hold.id, Some(finish.hold), finish.at, finish.record_update.as_ref(), settles)
             }
             _ => return [None, None].into_iter().flatten(),
         };
-        let portrayed = portrait.map(|(name, portrait)| {
+        let written_record = record_update.map(|(name, record_update)| {
             let settles = settles.filter(|(of, _)| of == name).map(|(_, phase)| phase);
-            Touch { name, operation, hold, portrait: Some(portrait), settles, at }
+            Touch { name, operation, hold, record_update: Some(record_update), settles, at }
         });
-        let settled = settles.filter(|(name, _)| portrayed.is_none_or(|touch| touch.name != *name));
+        let settled = settles.filter(|(name, _)| written_record.is_none_or(|touch| touch.name != *name));
         let settled = settled.map(|(name, phase)| Touch {
             name,
             operation,
             hold,
-            portrait: None,
+            record_update: None,
             settles: Some(phase),
             at,
         });
-        [portrayed, settled].into_iter().flatten()
+        [written_record, settled].into_iter().flatten()
     }
 }
 

@@ -18,7 +18,7 @@ pub trait SavedReader: Send + Sync + 'static {
     /// Looks at a bounded number of rows after this one, and answers those whose text contains `part`.
     async fn sealed_page(
         &self,
-        place: SealedPlace,
+        place: SealedColumn,
         part: &str,
         after: Option<RowKey>,
     ) -> Result<SealedPage, StoreError>;
@@ -56,7 +56,7 @@ pub struct SavedEvent {
 
 /// A column that may hold sealed values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SealedPlace {
+pub enum SealedColumn {
     /// Of unfinished operations.
     Params,
     /// Of unfinished operations.
@@ -67,13 +67,13 @@ pub enum SealedPlace {
     Record,
 }
 
-impl SealedPlace {
-    pub const ALL: [SealedPlace; 5] = [
-        SealedPlace::Params,
-        SealedPlace::Memory,
-        SealedPlace::Journal,
-        SealedPlace::ArchivedParams,
-        SealedPlace::Record,
+impl SealedColumn {
+    pub const ALL: [SealedColumn; 5] = [
+        SealedColumn::Params,
+        SealedColumn::Memory,
+        SealedColumn::Journal,
+        SealedColumn::ArchivedParams,
+        SealedColumn::Record,
     ];
 }
 
@@ -88,7 +88,7 @@ pub enum RowKey {
 /// A row, and for whom its secrets are sealed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SealedRow {
-    pub place: SealedPlace,
+    pub place: SealedColumn,
     pub key: RowKey,
     pub tenant: String,
     pub resource: Option<String>,

@@ -6,10 +6,10 @@ use tracing::warn;
 
 use super::Worker;
 use crate::clock::Timestamp;
-use crate::outcome::LetGo;
+use crate::outcome::Abandon;
 use crate::phase::Phase;
-use crate::runner::Left;
-use crate::store::{Hold, Park, StoreError, Write};
+use crate::runner::RunExit;
+use crate::store::{Ownership, Park, StoreError, Write};
 
 /// How long an operation rests that this release does not know or cannot read whole: another node may.
 const UNKNOWN_REST: Duration = Duration::from_secs(60);
@@ -22,27 +22,27 @@ const UNKNOWN_REQUEST_REST: Duration = Duration::from_secs(1);
 pub(super) struct Aside {
     pub(super) due_at: Option<Timestamp>,
     pub(super) not_before: Option<Timestamp>,
-    pub(super) heard: i64,
+    pub(super) processed: i64,
 }
 
 impl Worker {
     /// This process does not have the plan. A version that is newer than all that it has was declared a moment ago.
     pub(super) async fn leave_to_those_who_know(
         &self,
-        hold: Hold,
+        hold: Ownership,
         phase: Phase,
         workflow: &str,
         version: Option<u32>,
-    ) -> Left {
+    ) -> RunExit {
         let (reason, rest) = match version {
             None => (
                 format!("this release has no workflow {workflow}: a node that has it will go on"),
                 UNKNOWN_REST,
             ),
             Some(version) => {
-                let is_news = self.registry.is_news(workflow, version);
+                let is_update = self.registry.is_update(workflow, version);
                 let reason = format!("this node has not read version {version} of {workflow}");
-                (reason, if is_news { UNREAD_VERSION_REST } else { UNKNOWN_REST })
+                (reason, if is_update { UNREAD_VERSION_REST } else { UNKNOWN_REST })
             }
         };
         self.leave_for(hold, phase, rest, reason).await
@@ -50,43 +50,49 @@ impl Worker {
 
     /// A node of another release may be able to go on. This one changes nothing, so that nothing of what it cannot
     /// read gets lost.
-    pub(super) async fn leave_to_others(&self, hold: Hold, phase: Phase, reason: String) -> Left {
+    pub(super) async fn leave_to_others(&self, hold: Ownership, phase: Phase, reason: String) -> RunExit {
         self.leave_for(hold, phase, UNKNOWN_REST, reason).await
     }
 
-    async fn leave_for(&self, hold: Hold, phase: Phase, rest: Duration, reason: String) -> Left {
-        let now = self.house.clock.now();
+    async fn leave_for(&self, hold: Ownership, phase: Phase, rest: Duration, reason: String) -> RunExit {
+        let now = self.engine_context.clock.now();
         let phase = if phase == Phase::Running { Phase::Waiting } else { phase };
         let rest = Aside {
             due_at: Some(now.plus(rest)),
             not_before: Some(now.plus(UNKNOWN_REQUEST_REST)),
-            heard: 0,
+            processed: 0,
         };
-        self.put_aside(hold, phase, rest, reason).await
+        self.set_aside(hold, phase, rest, reason).await
     }
 
     /// Puts an operation down that this release cannot work on. One bad operation never stops the others.
-    pub(super) async fn put_aside(&self, hold: Hold, phase: Phase, rest: Aside, reason: String) -> Left {
+    pub(super) async fn set_aside(
+        &self,
+        hold: Ownership,
+        phase: Phase,
+        rest: Aside,
+        reason: String,
+    ) -> RunExit {
         warn!(%reason, "put aside");
-        let Aside { due_at, not_before, heard } = rest;
+        let Aside { due_at, not_before, processed } = rest;
         let park = Park {
             hold,
             event: None,
             phase,
-            at: self.house.clock.now(),
+            at: self.engine_context.clock.now(),
             due_at,
             key: None,
             step: None,
             reason: Some(reason),
             memory: None,
-            heard,
+            processed,
             not_before,
-            portrait: None,
+            record_update: None,
         };
-        match self.house.store.commit(Write::Park(Box::new(park))).await {
-            Ok(_) => Left::Parked { due_at },
-            Err(StoreError::Fenced) => Left::LetGo(LetGo::Fenced),
-            Err(error) => Left::LetGo(LetGo::StoreLost(error.to_string())),
+        match self.engine_context.store.commit(Write::Park(Box::new(park))).await {
+            Ok(_) => RunExit::Parked { due_at },
+            Err(StoreError::Fenced) => RunExit::LetGo(Abandon::Fenced),
+            Err(error) => RunExit::LetGo(Abandon::StoreLost(error.to_string())),
         }
     }
 }

@@ -5,16 +5,16 @@ use std::sync::Arc;
 use tracing::{info, warn};
 
 use super::{Worker, open};
-use crate::house::Lease;
+use crate::engine_context::Lease;
 use crate::ids::{NodeId, OperationId};
-use crate::store::{StoreError, Wish};
+use crate::store::{ControlRequest, StoreError};
 
 impl Worker {
     pub(super) async fn join(&self, previous: Option<NodeId>) -> Result<NodeId, StoreError> {
-        let node = NodeId::new(&*self.house.clock);
-        let asked_at = self.house.moment();
-        self.house.store.join(node, previous, self.house.settings.lease).await?;
-        *open(&self.lease) = Some(Arc::new(Lease::new(node, self.house.settings.lease, asked_at)));
+        let node = NodeId::new(&*self.engine_context.clock);
+        let asked_at = self.engine_context.moment();
+        self.engine_context.store.join(node, previous, self.engine_context.settings.lease).await?;
+        *open(&self.lease) = Some(Arc::new(Lease::new(node, self.engine_context.settings.lease, asked_at)));
         info!(%node, "joined");
         Ok(node)
     }
@@ -27,38 +27,38 @@ impl Worker {
         }
     }
 
-    fn deliver(&self, id: OperationId, wish: Wish) {
-        if let Some(mailbox) = open(&self.running).get(&id) {
-            mailbox.put(wish);
+    fn deliver(&self, id: OperationId, control: ControlRequest) {
+        if let Some(inbox) = open(&self.running).get(&id) {
+            inbox.put(control);
         }
     }
 
     pub(super) async fn heartbeat_loop(self: Arc<Self>) {
-        let every = self.house.settings.lease / 5;
+        let every = self.engine_context.settings.lease / 5;
         let mut is_silent = false;
         loop {
             tokio::select! {
                 biased;
                 () = self.idle.cancelled() => return,
                 () = self.beat.notified() => {}
-                () = self.house.clock.sleep(every) => {}
+                () = self.engine_context.clock.sleep(every) => {}
             }
             let Some(lease) = self.lease() else { continue };
-            let asked_at = self.house.moment();
+            let asked_at = self.engine_context.moment();
             let answer = tokio::select! {
                 biased;
                 () = self.idle.cancelled() => return,
-                answer = self.house.store.heartbeat(lease.node, self.house.settings.lease) => answer,
+                answer = self.engine_context.store.heartbeat(lease.node, self.engine_context.settings.lease) => answer,
             };
             match answer {
-                Ok(wishes) => {
+                Ok(controls) => {
                     lease.renewed(asked_at);
-                    for (id, wish) in wishes {
-                        self.deliver(id, wish);
+                    for (id, control) in controls {
+                        self.deliver(id, control);
                     }
                     if std::mem::take(&mut is_silent) {
                         info!("the database answers again");
-                        self.alarm.ring.notify_one();
+                        self.timer.ring.notify_one();
                     }
                 }
                 Err(StoreError::Fenced) => self.rejoin(lease.node).await,
@@ -78,7 +78,7 @@ impl Worker {
         let Some(lease) = self.lease().filter(|lease| lease.node == dead) else { return };
         let was_lost = lease.is_lost();
         lease.lose();
-        if self.house.is_stopping() {
+        if self.engine_context.is_stopping() {
             if !was_lost {
                 warn!("this node was declared dead while it stopped");
             }

@@ -4,17 +4,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use engine::store::{Expect, MemoryStore, Query, ResourceQuery, Store};
+use engine::store::{Expect, MemoryStore, OperationQuery, ResourceQuery, Store};
 use engine::{
-    Alongside, Command, Effect, Engine, Halt, OnFailure, Operation, Outcome, Phase, Plan, Resource, Settings,
-    Step, Submission, SubmitError, Workflow, done,
+    Command, Effect, Engine, Halt, OnFailure, Operation, Outcome, Phase, Plan, RecordWrites, Resource,
+    Settings, Step, Submission, SubmitError, Workflow, done,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use testing::trial::Tally;
-use testing::{FarSide, House, VirtualClock, World, key_ring};
+use testing::workflow_test::Tally;
+use testing::{FakeClient, FakeSystem, TestEngine, VirtualClock, key_ring};
 
-use crate::scripted::{Props, Stage, portrait, register};
+use crate::scripted::{Props, ScriptedEngine, record_update, register};
 
 fn command(params: Value) -> Command {
     Command {
@@ -30,10 +30,10 @@ fn command(params: Value) -> Command {
 
 #[tokio::test(start_paused = true)]
 async fn every_pass_begins_with_an_empty_input() {
-    let stage = Stage::with(&Props { effect: Effect::Pure, ..Props::default() }).await;
+    let stage = ScriptedEngine::with(&Props { effect: Effect::Pure, ..Props::default() }).await;
     let params = json!({"a": ["input"], "b": ["wait", "wait", "done"]});
-    let id = stage.house.submit("test.script", None, params).await;
-    let ended = stage.house.finished(id).await;
+    let id = stage.test_engine.submit("test.script", None, params).await;
+    let ended = stage.test_engine.finished(id).await;
     assert_eq!((ended.shown.summary.phase, stage.runs_of("a")), (Phase::Succeeded, 3));
     assert_eq!(ended.memory.state["notes"], 1, "the first step is always the first to add to it");
 }
@@ -44,7 +44,7 @@ async fn an_operation_is_run_at_once_only_where_there_is_room() {
     let settings = Settings { max_running: 2, ..Settings::default() };
     let builder =
         Engine::builder(truth.clone(), Arc::new(VirtualClock::seeded(3)), key_ring()).settings(settings);
-    let far = FarSide::immortal(&Arc::new(World::default()));
+    let far = FakeClient::immortal(&Arc::new(FakeSystem::default()));
     let engine = register(builder, &Props::default(), &far, &Arc::new(Tally::default())).build();
     let owner = async |id| truth.show(id).await.unwrap().unwrap().summary.owner;
     let submit = async || engine.submit_json(command(json!({"a": ["hang"]}))).await.unwrap().id;
@@ -74,50 +74,50 @@ async fn work_that_waits_for_room_goes_on_as_soon_as_there_is_room() {
     let settings = Settings { max_running: 1, poll: hour, lease: hour * 10, ..Settings::default() };
     let (truth, clock) = (Arc::new(MemoryStore::new()), Arc::new(VirtualClock::seeded(3)));
     let builder = Engine::builder(truth, clock, key_ring()).settings(settings);
-    let far = FarSide::immortal(&Arc::new(World::default()));
+    let far = FakeClient::immortal(&Arc::new(FakeSystem::default()));
     let engine = register(builder, &Props::default(), &far, &Arc::new(Tally::default())).build();
     let node = engine.start(None).await.unwrap();
-    let house = House { engine, node };
+    let test_engine = TestEngine { engine, node };
     let mut ids = Vec::new();
     for _ in 0..3 {
-        ids.push(house.submit("test.script", None, json!({"a": ["slow"]})).await);
+        ids.push(test_engine.submit("test.script", None, json!({"a": ["slow"]})).await);
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
     for id in ids {
-        let ended = house.finished(id).await.shown.summary;
+        let ended = test_engine.finished(id).await.shown.summary;
         let took = ended.finished_at.unwrap().since(ended.created_at);
         assert!(took < Duration::from_secs(60), "it waited for the next look: {took:?}");
     }
-    house.close().await;
+    test_engine.close().await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_engine_says_what_it_knows_about_its_workflows() {
-    let stage = Stage::new().await;
-    let engine = &stage.house.engine;
+    let stage = ScriptedEngine::new().await;
+    let engine = &stage.test_engine.engine;
     assert_eq!(engine.workflows().len(), 1);
     assert!(engine.workflow("test.other").is_none());
     let info = engine.workflow("test.script").unwrap();
     assert_eq!((info.workflow.as_str(), info.about.as_str()), ("test.script", "Does what the params say."));
     assert_eq!((info.on_failure, info.deadline_seconds, info.steps.len()), ("unwind", 3600, 3));
-    let leaves = Stage::with(&Props { on_failure: OnFailure::Leave, ..Props::default() }).await;
-    assert_eq!(leaves.house.engine.workflow("test.script").unwrap().on_failure, "leave");
+    let leaves = ScriptedEngine::with(&Props { on_failure: OnFailure::Leave, ..Props::default() }).await;
+    assert_eq!(leaves.test_engine.engine.workflow("test.script").unwrap().on_failure, "leave");
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_was_submitted_can_be_looked_at() {
-    let stage = Stage::new().await;
-    let engine = &stage.house.engine;
-    let mut news = engine.feed().watch();
-    let id = stage.house.submit("test.script", None, json!({"a": ["make"]})).await;
-    stage.house.finished(id).await;
-    assert_eq!(news.recv().await.unwrap(), (id, 1));
-    let listed = engine.list(&Query { limit: 10, ..Query::default() }).await.unwrap();
+    let stage = ScriptedEngine::new().await;
+    let engine = &stage.test_engine.engine;
+    let mut updates = engine.event_feed().watch();
+    let id = stage.test_engine.submit("test.script", None, json!({"a": ["make"]})).await;
+    stage.test_engine.finished(id).await;
+    assert_eq!(updates.recv().await.unwrap(), (id, 1));
+    let listed = engine.list(&OperationQuery { limit: 10, ..OperationQuery::default() }).await.unwrap();
     assert_eq!((listed.len(), listed[0].id), (1, id));
     let journal = engine.journal(id, 0, 100).await.unwrap();
     let after = engine.journal(id, 1, 100).await.unwrap();
     assert_eq!((journal.len(), after.len()), (journal.last().unwrap().seq as usize, journal.len() - 1));
-    let inspection = stage.house.inspect(id).await;
+    let inspection = stage.test_engine.inspect(id).await;
     assert_eq!((inspection.seq as usize, inspection.unreadable), (journal.len(), None));
     assert_eq!(listed[0].created_at, inspection.shown.summary.created_at);
     assert!(engine.now() >= inspection.shown.summary.finished_at.unwrap());
@@ -126,8 +126,8 @@ async fn what_was_submitted_can_be_looked_at() {
 
 #[tokio::test(start_paused = true)]
 async fn params_have_a_limit_and_a_form() {
-    let stage = Stage::new().await;
-    let engine = &stage.house.engine;
+    let stage = ScriptedEngine::new().await;
+    let engine = &stage.test_engine.engine;
     let long = |bytes: usize| command(json!({"a": ["x".repeat(bytes)]}));
     let error = engine.submit_json(long(256 * 1024)).await.unwrap_err().to_string();
     assert!(error.contains("params are larger than 262144 bytes"), "{error}");
@@ -146,10 +146,10 @@ async fn params_have_a_limit_and_a_form() {
 
 #[tokio::test(start_paused = true)]
 async fn records_are_written_only_by_who_has_seen_them() {
-    let stage = Stage::new().await;
-    let engine = &stage.house.engine;
+    let stage = ScriptedEngine::new().await;
+    let engine = &stage.test_engine.engine;
     let write =
-        async |expect, text| engine.write_resource("r", "t", expect, Some(portrait(text, None))).await;
+        async |expect, text| engine.write_resource("r", "t", expect, Some(record_update(text, None))).await;
     assert!(write(Expect::Absent, "one").await.unwrap());
     assert!(!write(Expect::Absent, "two").await.unwrap());
     assert!(write(Expect::Version(1), "two").await.unwrap());
@@ -162,57 +162,57 @@ async fn records_are_written_only_by_who_has_seen_them() {
         engine.write_resource("", "t", Expect::Absent, None).await,
         Err(SubmitError::Invalid(_))
     ));
-    let along = Alongside { subject: Some((Expect::Version(1), None)), ..Alongside::default() };
+    let along = RecordWrites { subject: Some((Expect::Version(1), None)), ..RecordWrites::default() };
     let on_it = Command { resource: Some("r".into()), ..command(json!({})) };
     assert_eq!(engine.accept(on_it, along).await.unwrap_err(), SubmitError::Changed);
 }
 
 /// A workflow whose only step looks at everything that it has.
-struct Looks;
+struct LooksWorkflow;
 
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct Found {
+struct Observed {
     tokens: Vec<String>,
     said: Option<String>,
     seen: Option<u32>,
 }
 
-impl Workflow for Looks {
+impl Workflow for LooksWorkflow {
     const KIND: &'static str = "test.looks";
     const ABOUT: &'static str = "Looks at what it has.";
     type Params = ();
-    type State = Found;
+    type State = Observed;
     type Input = ();
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-struct Place {
+struct Position {
     size: u32,
 }
 
-impl Resource for Place {
+impl Resource for Position {
     const KIND: &'static str = "place";
     fn labels(&self) -> Vec<(&'static str, String)> {
         vec![("size", self.size.to_string())]
     }
 }
 
-struct Look;
+struct LookStep;
 
 #[async_trait]
-impl Step<Looks> for Look {
+impl Step<LooksWorkflow> for LookStep {
     fn name(&self) -> &'static str {
         "look"
     }
     fn title(&self) -> &'static str {
         "Looking"
     }
-    async fn run(&self, op: &mut Operation<Looks>) -> Outcome {
-        op.state.tokens = ["a", "a", "b"].map(|label| op.token(label)).to_vec();
-        let missing = op.need("said", |state: &Found| state.said.as_ref()).map(drop);
+    async fn run(&self, op: &mut Operation<LooksWorkflow>) -> Outcome {
+        op.state.tokens = ["a", "a", "b"].map(|label| op.idempotency_key(label)).to_vec();
+        let missing = op.need("said", |state: &Observed| state.said.as_ref()).map(drop);
         assert!(matches!(missing, Err(Halt::Fail { cause }) if cause.as_str() == "said is not known yet"));
         op.state.said = Some("yes".into());
-        assert_eq!(op.need("said", |state: &Found| state.said.as_ref())?, "yes");
+        assert_eq!(op.need("said", |state: &Observed| state.said.as_ref())?, "yes");
         assert_eq!(
             (op.recall_as::<u32>("times")?, op.signalled("none"), op.skipped().len()),
             (None, None, 0)
@@ -222,10 +222,10 @@ impl Step<Looks> for Look {
         op.save().await?;
         op.save().await?;
         assert!(op.recall_as::<String>("times").is_err(), "it is a number");
-        let place = op.subject::<Place>().await?.unwrap();
+        let place = op.subject::<Position>().await?.unwrap();
         op.state.seen = Some(place.size);
-        assert_eq!(op.record::<Place>("other").await?, None);
-        op.portray(&Place { size: place.size + 1 })?;
+        assert_eq!(op.record::<Position>("other").await?, None);
+        op.set_record(&Position { size: place.size + 1 })?;
         let sealed = op.seal(&"secret".into());
         assert_eq!(engine::secret::ExposeSecret::expose_secret(&op.open(&sealed)?), "secret");
         assert!(op.now() > engine::Timestamp(0));
@@ -236,22 +236,23 @@ impl Step<Looks> for Look {
 #[tokio::test(start_paused = true)]
 async fn a_step_has_facts_state_tokens_records_and_seals() {
     let truth = Arc::new(MemoryStore::new());
-    let builder = House::plan(truth.clone(), Arc::new(VirtualClock::seeded(9)));
-    let house = House::open(builder.workflow(Plan::new(OnFailure::Unwind).step(1, Look)), None).await;
-    let first = Place { size: 7 }.portrait().unwrap();
-    house.engine.write_resource("r", "test", Expect::Absent, Some(first)).await.unwrap();
-    let id = house.submit("test.looks", Some("r"), json!(null)).await;
-    let ended = house.finished(id).await;
+    let builder = TestEngine::plan(truth.clone(), Arc::new(VirtualClock::seeded(9)));
+    let test_engine =
+        TestEngine::open(builder.workflow(Plan::new(OnFailure::Unwind).step(1, LookStep)), None).await;
+    let first = Position { size: 7 }.record_update().unwrap();
+    test_engine.engine.write_resource("r", "test", Expect::Absent, Some(first)).await.unwrap();
+    let id = test_engine.submit("test.looks", Some("r"), json!(null)).await;
+    let ended = test_engine.finished(id).await;
     assert_eq!(ended.shown.summary.phase, Phase::Succeeded, "{:?}", ended.memory.last_error);
-    let found: Found = serde_json::from_value(ended.memory.state.clone()).unwrap();
+    let found: Observed = serde_json::from_value(ended.memory.state.clone()).unwrap();
     let [a, again, b] = &found.tokens[..] else { panic!("three tokens") };
     assert!(a == again && a != b && a.starts_with(&id.0.simple().to_string()), "{found:?}");
     assert_eq!((found.seen, ended.memory.facts["times"].clone()), (Some(7), json!(3)));
-    let row = house.engine.resource("r").await.unwrap().unwrap();
+    let row = test_engine.engine.resource("r").await.unwrap().unwrap();
     assert_eq!((row.record.as_str(), row.kind.as_str()), ("{\"size\":8}", "place"));
-    assert_eq!(house.kinds(id).await, "created stepped finished", "nothing new is not saved again");
-    let sealer = house.engine.sealer("test", "r");
-    let other = house.engine.sealer("test", "s");
+    assert_eq!(test_engine.kinds(id).await, "created stepped finished", "nothing new is not saved again");
+    let sealer = test_engine.engine.sealer("test", "r");
+    let other = test_engine.engine.sealer("test", "s");
     let sealed = sealer.seal(&"x".into());
     assert!(sealer.open(&sealed).is_ok() && other.open(&sealed).is_err());
 }
@@ -262,39 +263,39 @@ struct Typed;
 impl Workflow for Typed {
     const KIND: &'static str = "test.typed";
     const ABOUT: &'static str = "Has params that are made elsewhere.";
-    type Params = Place;
+    type Params = Position;
     type State = ();
     type Input = ();
 
-    fn admit(_: Value, _: &engine::secret::Sealer) -> Result<Place, String> {
+    fn admit(_: Value, _: &engine::secret::Sealer) -> Result<Position, String> {
         Err("not from outside".into())
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn typed_params_are_saved_as_they_are_and_admitted_only_when_they_come_as_json() {
-    let builder = House::plan(Arc::new(MemoryStore::new()), Arc::new(VirtualClock::seeded(9)));
-    let house = House::open(builder.workflow(Plan::<Typed>::new(OnFailure::Leave)), None).await;
+    let builder = TestEngine::plan(Arc::new(MemoryStore::new()), Arc::new(VirtualClock::seeded(9)));
+    let test_engine = TestEngine::open(builder.workflow(Plan::<Typed>::new(OnFailure::Leave)), None).await;
     let json = Command { workflow: "test.typed".into(), ..command(json!({"size": 7})) };
-    let refused = house.engine.submit_json(json).await.unwrap_err();
+    let refused = test_engine.engine.submit_json(json).await.unwrap_err();
     assert_eq!(refused, SubmitError::Invalid("not from outside".into()));
     let submit = async |size| {
-        let subject = Some((Expect::Absent, Some(Place { size }.portrait().unwrap())));
+        let subject = Some((Expect::Absent, Some(Position { size }.record_update().unwrap())));
         let order = Submission::<Typed> {
             tenant: "t",
             resource: Some("r"),
-            params: &Place { size },
+            params: &Position { size },
             by: "me",
             idempotency_key: Some("k"),
             queue: false,
-            along: Alongside { subject, ..Alongside::default() },
+            along: RecordWrites { subject, ..RecordWrites::default() },
         };
-        house.engine.submit(order).await
+        test_engine.engine.submit(order).await
     };
     let first = submit(7).await.unwrap();
     assert!(!first.repeated);
-    assert_eq!(house.finished(first.id).await.shown.params, r#"{"size":7}"#);
-    assert_eq!(house.engine.resource("r").await.unwrap().unwrap().record, r#"{"size":7}"#);
+    assert_eq!(test_engine.finished(first.id).await.shown.params, r#"{"size":7}"#);
+    assert_eq!(test_engine.engine.resource("r").await.unwrap().unwrap().record, r#"{"size":7}"#);
     assert_eq!(submit(7).await.unwrap().id, first.id, "the same key for the same params");
     assert_eq!(submit(8).await.unwrap_err(), SubmitError::KeyReused);
 }

@@ -7,8 +7,8 @@ use async_trait::async_trait;
 use engine::store::MemoryStore;
 use engine::{Calls, LostCall, OnFailure, Operation, Outcome, Phase, Plan, Step, Timestamp, Workflow, done};
 use serde_json::json;
-use testing::trial::Tally;
-use testing::{House, VirtualClock};
+use testing::workflow_test::Tally;
+use testing::{TestEngine, VirtualClock};
 
 struct Buy;
 
@@ -26,13 +26,13 @@ const SETTLE: Duration = Duration::from_secs(60);
 /// What was ordered; the shop remembers nothing else.
 type Shop = Arc<Tally>;
 
-struct Order {
+struct ShopOrder {
     shop: Shop,
     answer: Result<(), &'static str>,
 }
 
 #[async_trait]
-impl Step<Buy> for Order {
+impl Step<Buy> for ShopOrder {
     fn name(&self) -> &'static str {
         "order"
     }
@@ -91,7 +91,7 @@ impl Step<Buy> for Announce {
 }
 
 /// Loses the first calls in these ways.
-struct Loses(Order, Arc<Mutex<Vec<LostCall>>>);
+struct Loses(ShopOrder, Arc<Mutex<Vec<LostCall>>>);
 
 #[async_trait]
 impl Step<Buy> for Loses {
@@ -108,7 +108,7 @@ impl Step<Buy> for Loses {
     }
 }
 
-struct Ended {
+struct EndedRun {
     phase: Phase,
     state: String,
     kinds: String,
@@ -118,23 +118,23 @@ struct Ended {
     took: Duration,
 }
 
-async fn buy(lost: &[LostCall], announce: Option<Announce>, answer: Result<(), &'static str>) -> Ended {
+async fn buy(lost: &[LostCall], announce: Option<Announce>, answer: Result<(), &'static str>) -> EndedRun {
     let shop = Shop::default();
-    let order = Order { shop: Arc::clone(&shop), answer };
+    let order = ShopOrder { shop: Arc::clone(&shop), answer };
     let plan = Plan::new(OnFailure::Leave);
     let plan = if let Some(announce) = announce { plan.step(1, announce) } else { plan };
     let plan = plan.step(2, Loses(order, Arc::new(Mutex::new(lost.to_vec()))));
     let clock = Arc::new(VirtualClock::seeded(1));
-    let builder = House::plan(Arc::new(MemoryStore::new()), clock).workflow(plan);
-    let house = House::open(builder, None).await;
-    let id = house.submit(Buy::KIND, None, json!(null)).await;
-    let ended = house.finished(id).await;
+    let builder = TestEngine::plan(Arc::new(MemoryStore::new()), clock).workflow(plan);
+    let test_engine = TestEngine::open(builder, None).await;
+    let id = test_engine.submit(Buy::KIND, None, json!(null)).await;
+    let ended = test_engine.finished(id).await;
     let calls: Calls = serde_json::from_value(ended.memory.facts[CALL].clone()).unwrap();
     let took = calls.last.since(calls.first);
     let state = ended.memory.state.as_str().unwrap_or_default().to_owned();
-    let (phase, kinds) = (ended.shown.summary.phase, house.kinds(id).await);
-    house.close().await;
-    Ended { phase, state, kinds, calls, ordered: shop.count(), took }
+    let (phase, kinds) = (ended.shown.summary.phase, test_engine.kinds(id).await);
+    test_engine.close().await;
+    EndedRun { phase, state, kinds, calls, ordered: shop.count(), took }
 }
 
 #[tokio::test(start_paused = true)]

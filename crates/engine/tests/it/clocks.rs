@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::store::{MemoryStore, Store};
-use engine::{OperationId, Phase, Verb};
+use engine::{OperationId, Phase, PhaseVerb};
 use serde_json::json;
-use testing::trial::Tally;
-use testing::{Death, DyingStore, FarSide, House, SkewedClock, VirtualClock, World};
+use testing::workflow_test::Tally;
+use testing::{Death, DyingStore, FakeClient, FakeSystem, SkewedClock, TestEngine, VirtualClock};
 
 use crate::scripted::{Props, register};
 
@@ -17,11 +17,11 @@ const LONG: Duration = Duration::from_secs(60);
 
 /// Two processes on one store. The clock of the first is ahead, unless it was set back.
 struct Replicas {
-    first: House,
-    second: House,
+    first: TestEngine,
+    second: TestEngine,
     stores: [Arc<DyingStore>; 2],
     clock: Arc<SkewedClock>,
-    world: Arc<World>,
+    world: Arc<FakeSystem>,
 }
 
 impl Replicas {
@@ -31,11 +31,11 @@ impl Replicas {
         let clocks = [SKEW_MICROS, 0].map(|offset| Arc::new(SkewedClock::new(&time, offset, 0)));
         let stores = [(); 2].map(|()| DyingStore::new(Arc::clone(&truth), Death::Never));
         let stores = stores.map(|store| Arc::new(store.with_claims_max(CLAIMS_MAX)));
-        let (world, tally) = (Arc::new(World::default()), Arc::new(Tally::default()));
+        let (world, tally) = (Arc::new(FakeSystem::default()), Arc::new(Tally::default()));
         let open = async |n: usize| {
-            let far = FarSide::new(&world, stores[n].death_flag());
-            let builder = House::plan(stores[n].clone(), clocks[n].clone());
-            House::open(register(builder, &Props::default(), &far, &tally), None).await
+            let far = FakeClient::new(&world, stores[n].death_flag());
+            let builder = TestEngine::plan(stores[n].clone(), clocks[n].clone());
+            TestEngine::open(register(builder, &Props::default(), &far, &tally), None).await
         };
         let (first, second) = (open(0).await, open(1).await);
         let clock = Arc::clone(&clocks[0]);
@@ -53,9 +53,9 @@ async fn a_resume_through_a_replica_whose_clock_is_behind_is_carried_out() {
     let (first, second) = (&replicas.first, &replicas.second);
     let id = first.submit("test.script", None, json!({"a": ["make"], "b": ["signal"]})).await;
     first.until(id, |phase| phase == Phase::Waiting).await;
-    first.engine.ask(id, Verb::Pause, "ops", "").await.unwrap();
+    first.engine.ask(id, PhaseVerb::Pause, "ops", "").await.unwrap();
     first.until(id, |phase| phase == Phase::Paused).await;
-    second.engine.ask(id, Verb::Resume, "ops", "").await.unwrap();
+    second.engine.ask(id, PhaseVerb::Resume, "ops", "").await.unwrap();
     let resumed = second.until(id, |phase| phase == Phase::Waiting);
     tokio::time::timeout(LONG, resumed).await.expect("the resume was accepted");
     tokio::time::sleep(Duration::from_secs(10)).await;
@@ -70,10 +70,10 @@ async fn a_cancel_after_the_clock_was_set_back_is_carried_out() {
     let replicas = Replicas::new().await;
     let id = replicas.first.submit("test.script", None, json!({"a": ["make"], "b": ["signal"]})).await;
     replicas.first.until(id, |phase| phase == Phase::Waiting).await;
-    replicas.first.engine.ask(id, Verb::Pause, "ops", "").await.unwrap();
+    replicas.first.engine.ask(id, PhaseVerb::Pause, "ops", "").await.unwrap();
     replicas.first.until(id, |phase| phase == Phase::Paused).await;
     replicas.clock.jump(-20_000_000);
-    replicas.first.engine.ask(id, Verb::Cancel, "ops", "").await.unwrap();
+    replicas.first.engine.ask(id, PhaseVerb::Cancel, "ops", "").await.unwrap();
     let ended = tokio::time::timeout(LONG, replicas.first.finished(id)).await;
     assert_eq!(ended.expect("the cancel was accepted").shown.summary.phase, Phase::Cancelled);
     assert!(replicas.claims(id) <= CLAIMS_MAX, "it was claimed {} times", replicas.claims(id));

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::due::{Backoff, Handled, Swept, sweep};
-use engine::store::{Expect, MemoryStore, Portrait, ResourceRow, StoreError};
+use engine::store::{Expect, MemoryStore, RecordUpdate, ResourceRow, StoreError};
 use engine::{Engine, Resource, SubmitError, Timestamp};
 use serde::{Deserialize, Serialize};
-use testing::{House, VirtualClock};
+use testing::{TestEngine, VirtualClock};
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Job {
@@ -31,26 +31,26 @@ impl Resource for Job {
 const DUE: Timestamp = Timestamp(1000);
 
 fn engine() -> Engine {
-    House::plan(Arc::new(MemoryStore::new()), Arc::new(VirtualClock::seeded(1))).build()
+    TestEngine::plan(Arc::new(MemoryStore::new()), Arc::new(VirtualClock::seeded(1))).build()
 }
 
 async fn write(engine: &Engine, name: &str, expect: Expect, record: &str) {
-    let portrait = Portrait {
+    let record_update = RecordUpdate {
         kind: Job::KIND.into(),
         record: record.into(),
         labels: Vec::new(),
         gone_at: None,
         due_at: Some(DUE),
     };
-    assert!(engine.write_resource(name, "t", expect, Some(portrait)).await.unwrap());
+    assert!(engine.write_resource(name, "t", expect, Some(record_update)).await.unwrap());
 }
 
 /// One that is handled is not due any longer.
 async fn finish(engine: &Engine, row: ResourceRow) -> Result<Handled, SubmitError> {
-    let portrait =
-        Portrait { kind: row.kind, record: row.record, labels: Vec::new(), gone_at: None, due_at: None };
+    let record_update =
+        RecordUpdate { kind: row.kind, record: row.record, labels: Vec::new(), gone_at: None, due_at: None };
     let expect = Expect::Version(row.version);
-    Ok(if engine.write_resource(&row.name, &row.tenant, expect, Some(portrait)).await? {
+    Ok(if engine.write_resource(&row.name, &row.tenant, expect, Some(record_update)).await? {
         Handled::Done
     } else {
         Handled::Left

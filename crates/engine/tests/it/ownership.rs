@@ -4,18 +4,18 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::store::{MemoryStore, Query, Store};
+use engine::store::{MemoryStore, OperationQuery, Store};
 use engine::{Body, Effect, Engine, Phase};
 use serde_json::json;
-use testing::trial::Tally;
-use testing::{Death, DyingStore, FarSide, House, Trouble, VirtualClock, World, key_ring};
+use testing::workflow_test::Tally;
+use testing::{CallFault, Death, DyingStore, FakeClient, FakeSystem, TestEngine, VirtualClock, key_ring};
 
-use crate::scripted::{Props, Stage, register};
+use crate::scripted::{Props, ScriptedEngine, register};
 
 /// Two processes on one store.
 struct Pair {
     truth: Arc<MemoryStore>,
-    world: Arc<World>,
+    world: Arc<FakeSystem>,
     tally: Arc<Tally>,
     clock: Arc<VirtualClock>,
 }
@@ -30,12 +30,12 @@ impl Pair {
         }
     }
 
-    async fn process(&self, effect: Effect) -> (House, Arc<DyingStore>) {
+    async fn process(&self, effect: Effect) -> (TestEngine, Arc<DyingStore>) {
         let store = Arc::new(DyingStore::new(self.truth.clone(), Death::Never));
-        let far = FarSide::new(&self.world, store.death_flag());
-        let builder = House::plan(store.clone(), self.clock.clone());
+        let far = FakeClient::new(&self.world, store.death_flag());
+        let builder = TestEngine::plan(store.clone(), self.clock.clone());
         let props = Props { effect, ..Props::default() };
-        (House::open(register(builder, &props, &far, &self.tally), None).await, store)
+        (TestEngine::open(register(builder, &props, &far, &self.tally), None).await, store)
     }
 }
 
@@ -47,7 +47,7 @@ async fn a_process_that_comes_back_too_late_is_refused_and_lets_go() {
     // It is frozen in the middle; the others wait for its lease and take over.
     frozen.freeze();
     let (second, _) = pair.process(Effect::Keyed).await;
-    pair.truth.bury(zombie.node);
+    pair.truth.expire(zombie.node);
     let ended = second.finished(id).await;
     assert_eq!(ended.shown.summary.phase, Phase::Succeeded);
     let before = second.journal(id).await;
@@ -69,7 +69,7 @@ async fn a_call_that_must_not_be_repeated_waits_for_a_person_after_a_crash() {
     }
     store.kill();
     let (second, _) = pair.process(Effect::Once).await;
-    pair.truth.bury(first.node);
+    pair.truth.expire(first.node);
     let ended = second.until(id, |phase| phase == Phase::Stuck).await;
     let stuck = ended.memory.stuck.unwrap();
     assert_eq!(stuck.step, "b");
@@ -86,7 +86,7 @@ async fn a_graceful_stop_hands_everything_over_without_an_adoption() {
         ids.push(first.submit("test.script", None, json!({"a": ["make"], "b": ["wait", "make"]})).await);
     }
     first.close().await;
-    let owned = pair.truth.list(&Query { limit: 100, ..Query::default() }).await.unwrap();
+    let owned = pair.truth.list(&OperationQuery { limit: 100, ..OperationQuery::default() }).await.unwrap();
     assert!(owned.iter().all(|summary| summary.owner.is_none()), "nothing is owned by a stopped node");
     let (second, _) = pair.process(Effect::Keyed).await;
     for id in ids {
@@ -98,11 +98,11 @@ async fn a_graceful_stop_hands_everything_over_without_an_adoption() {
 #[tokio::test(start_paused = true)]
 async fn one_tenant_with_a_long_queue_does_not_hold_up_another() {
     let truth = Arc::new(MemoryStore::new());
-    let (world, tally) = (Arc::new(World::default()), Arc::new(Tally::default()));
+    let (world, tally) = (Arc::new(FakeSystem::default()), Arc::new(Tally::default()));
     let clock = Arc::new(VirtualClock::seeded(3));
     let settings = engine::Settings { max_running: 4, ..engine::Settings::default() };
     let builder = Engine::builder(truth.clone(), clock, key_ring()).settings(settings);
-    let far = FarSide::immortal(&world);
+    let far = FakeClient::immortal(&world);
     let engine = register(builder, &Props::default(), &far, &tally).build();
     let submit = |tenant: &'static str| engine::Command {
         workflow: "test.script".into(),
@@ -118,8 +118,8 @@ async fn one_tenant_with_a_long_queue_does_not_hold_up_another() {
     }
     let modest = engine.submit_json(submit("modest")).await.unwrap().id;
     engine.start(None).await.unwrap();
-    let house = House { engine: engine.clone(), node: engine::NodeId(uuid_nil()) };
-    house.finished(modest).await;
+    let test_engine = TestEngine { engine: engine.clone(), node: engine::NodeId(uuid_nil()) };
+    test_engine.finished(modest).await;
     let begun = tally
         .seen()
         .iter()
@@ -136,65 +136,65 @@ fn uuid_nil() -> uuid::Uuid {
 #[tokio::test(start_paused = true)]
 async fn no_more_calls_than_allowed_are_under_way_to_one_driver() {
     let truth = Arc::new(MemoryStore::new());
-    let (world, tally) = (Arc::new(World::default()), Arc::new(Tally::default()));
+    let (world, tally) = (Arc::new(FakeSystem::default()), Arc::new(Tally::default()));
     let clock = Arc::new(VirtualClock::seeded(3));
     let limits = BTreeMap::from([("script".to_owned(), 3)]);
     let builder = Engine::builder(truth.clone(), clock, key_ring()).limits(limits, 64);
-    let far = FarSide::immortal(&world);
+    let far = FakeClient::immortal(&world);
     let engine = register(builder, &Props::default(), &far, &tally).build();
     let node = engine.start(None).await.unwrap();
-    let house = House { engine, node };
+    let test_engine = TestEngine { engine, node };
     for _ in 0..10 {
-        house.submit("test.script", None, json!({"a": ["hang"]})).await;
+        test_engine.submit("test.script", None, json!({"a": ["hang"]})).await;
     }
     tokio::time::sleep(Duration::from_secs(1)).await;
     assert_eq!(tally.count(), 3, "three hang, seven wait for a place");
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_operation_that_cannot_be_read_harms_nobody_else() {
-    let stage = Stage::new().await;
-    let good = stage.house.submit("test.script", None, json!({"a": ["wait", "make"]})).await;
-    let bad = stage.house.submit("test.script", None, json!({"a": ["signal"]})).await;
-    stage.house.until(bad, |phase| phase == Phase::Waiting).await;
+async fn an_operation_that_cannot_be_read_harms_no_one_else() {
+    let stage = ScriptedEngine::new().await;
+    let good = stage.test_engine.submit("test.script", None, json!({"a": ["wait", "make"]})).await;
+    let bad = stage.test_engine.submit("test.script", None, json!({"a": ["signal"]})).await;
+    stage.test_engine.until(bad, |phase| phase == Phase::Waiting).await;
     // Another release wrote a state that this one cannot read.
     let hold = {
         let claims = loop {
-            stage.house.engine.signal("ready", json!(null)).await.unwrap();
+            stage.test_engine.engine.signal("ready", json!(null)).await.unwrap();
             let node = engine::NodeId(uuid_nil());
             stage.store.join(node, None, Duration::from_secs(5)).await.unwrap();
-            let claims = stage.store.claim(node, stage.house.engine.now(), 10).await.unwrap();
+            let claims = stage.store.claim(node, stage.test_engine.engine.now(), 10).await.unwrap();
             if claims.operations.iter().any(|claimed| claimed.id == bad) {
                 break claims;
             }
         };
         let claimed = claims.operations.into_iter().find(|claimed| claimed.id == bad).unwrap();
-        engine::store::Hold { id: bad, node: engine::NodeId(uuid_nil()), epoch: claimed.epoch }
+        engine::store::Ownership { id: bad, node: engine::NodeId(uuid_nil()), epoch: claimed.epoch }
     };
     let park = engine::store::Park {
         hold,
         event: None,
         phase: Phase::Waiting,
-        at: stage.house.engine.now(),
-        due_at: Some(stage.house.engine.now()),
+        at: stage.test_engine.engine.now(),
+        due_at: Some(stage.test_engine.engine.now()),
         key: None,
         step: None,
         reason: None,
         memory: Some((r#"{"state":{"notes":"not a number"}}"#.into(), 2)),
-        heard: 0,
+        processed: 0,
         not_before: None,
-        portrait: None,
+        record_update: None,
     };
     stage.store.commit(engine::store::Write::Park(Box::new(park))).await.unwrap();
-    assert_eq!(stage.house.finished(good).await.shown.summary.phase, Phase::Succeeded);
-    let (count, found) = stage.house.engine.check_unfinished(&*stage.store).await.unwrap();
+    assert_eq!(stage.test_engine.finished(good).await.shown.summary.phase, Phase::Succeeded);
+    let (count, found) = stage.test_engine.engine.check_unfinished(&*stage.store).await.unwrap();
     assert_eq!((count, found.len()), (1, 1));
     assert_eq!(found[0].operation, bad);
     // A node of another release may be able to read it, until its time is over.
     tokio::time::sleep(Duration::from_secs(1800)).await;
-    assert_eq!(stage.house.inspect(bad).await.shown.summary.phase, Phase::Waiting);
+    assert_eq!(stage.test_engine.inspect(bad).await.shown.summary.phase, Phase::Waiting);
     tokio::time::sleep(Duration::from_secs(1900)).await;
-    let ended = stage.house.inspect(bad).await.shown.summary;
+    let ended = stage.test_engine.inspect(bad).await.shown.summary;
     let reason = ended.reason.unwrap();
     assert!(ended.phase == Phase::Stuck && reason.starts_with("its state cannot be read"), "{reason}");
 }
@@ -206,11 +206,11 @@ async fn a_workflow_that_left_the_release_waits_for_a_node_that_has_it() {
     let id = first.submit("test.script", None, json!({"a": ["wait", "make"]})).await;
     first.until(id, |phase| phase == Phase::Waiting).await;
     first.close().await;
-    let empty = House::open(House::plan(pair.truth.clone(), pair.clock.clone()), None).await;
-    let put_aside = |inspection: &engine::Inspection| {
+    let empty = TestEngine::open(TestEngine::plan(pair.truth.clone(), pair.clock.clone()), None).await;
+    let set_aside = |inspection: &engine::Inspection| {
         inspection.shown.summary.reason.as_deref().is_some_and(|reason| reason.contains("has no workflow"))
     };
-    while !put_aside(&empty.inspect(id).await) {
+    while !set_aside(&empty.inspect(id).await) {
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     let (_, found) = empty.engine.check_unfinished(&*pair.truth).await.unwrap();
@@ -246,11 +246,11 @@ async fn a_caller_who_does_not_wait_for_the_answer_strands_nothing() {
 /// The step takes longer than the lease, and less than the operation is given.
 #[tokio::test(start_paused = true)]
 async fn a_graceful_stop_keeps_the_lease_until_the_last_step_has_ended() {
-    let stage = Stage::new().await;
-    stage.world.plan_trouble(Trouble::Slow(Duration::from_secs(8)));
-    let id = stage.house.submit("test.script", None, json!({"a": ["make"]})).await;
+    let stage = ScriptedEngine::new().await;
+    stage.world.plan_fault(CallFault::Slow(Duration::from_secs(8)));
+    let id = stage.test_engine.submit("test.script", None, json!({"a": ["make"]})).await;
     tokio::time::sleep(Duration::from_secs(1)).await;
-    let engine = stage.house.engine.clone();
+    let engine = stage.test_engine.engine.clone();
     let looking = async {
         for _ in 0..6 {
             tokio::time::sleep(Duration::from_secs(1)).await;
@@ -259,6 +259,6 @@ async fn a_graceful_stop_keeps_the_lease_until_the_last_step_has_ended() {
     };
     tokio::join!(engine.stop(Duration::from_secs(10)), looking);
     assert!(engine.is_ready().await.is_err(), "it has left");
-    assert_eq!(stage.house.kinds(id).await, "created stepped");
+    assert_eq!(stage.test_engine.kinds(id).await, "created stepped");
     assert_eq!(stage.world.standing().len(), 1);
 }

@@ -4,16 +4,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use engine::store::{MemoryStore, Portrait};
+use engine::store::{MemoryStore, RecordUpdate};
 use engine::{
-    Effect, EngineBuilder, Fact, OnFailure, Operation, Outcome, Plan, Rest, Step, Timestamp, Workflow, done,
-    fail, retry, skip, wait, wait_for,
+    Effect, EngineBuilder, Fact, OnFailure, Operation, Outcome, Plan, Settled, Step, Timestamp, Workflow,
+    done, fail, retry, skip, wait, wait_for,
 };
 use serde::{Deserialize, Serialize};
-use testing::trial::Tally;
-use testing::{FarSide, House, VirtualClock, World};
+use testing::workflow_test::Tally;
+use testing::{FakeClient, FakeSystem, TestEngine, VirtualClock};
 
-pub(crate) struct Script;
+pub(crate) struct StepScript;
 
 /// What each of the three steps does, such as `{"a": "make", "b": ["wait", "done"], "c": "fail"}`. A list is
 /// one answer per run; the last one stays.
@@ -37,7 +37,7 @@ pub(crate) struct State {
     pub(crate) notes: u32,
 }
 
-impl Workflow for Script {
+impl Workflow for StepScript {
     const KIND: &'static str = "test.script";
     const ABOUT: &'static str = "Does what the params say.";
     const DEADLINE: Duration = Duration::from_secs(3600);
@@ -45,21 +45,21 @@ impl Workflow for Script {
     type State = State;
     type Input = u32;
 
-    fn parting(op: &Operation<Script>, rest: &Rest<'_>) -> Option<Portrait> {
+    fn on_settled(op: &Operation<StepScript>, rest: &Settled<'_>) -> Option<RecordUpdate> {
         let said = format!("{} {}", rest.phase, rest.step.unwrap_or("nowhere"));
-        op.params.parts.then(|| portrait(&said, rest.phase.is_final().then_some(rest.at)))
+        op.params.parts.then(|| record_update(&said, rest.phase.is_final().then_some(rest.at)))
     }
 }
 
-pub(crate) fn portrait(record: &str, gone_at: Option<Timestamp>) -> Portrait {
+pub(crate) fn record_update(record: &str, gone_at: Option<Timestamp>) -> RecordUpdate {
     let record = format!("{record:?}");
-    Portrait { kind: "script".into(), record, labels: Vec::new(), gone_at, due_at: None }
+    RecordUpdate { kind: "script".into(), record, labels: Vec::new(), gone_at, due_at: None }
 }
 
 pub(crate) struct Scripted {
     name: &'static str,
     effect: Effect,
-    far: FarSide,
+    far: FakeClient,
     tally: Arc<Tally>,
 }
 
@@ -70,21 +70,21 @@ fn nth<'a>(script: &'a [String], tally: &Tally, key: &str) -> &'a str {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Made(String);
-impl Fact for Made {
+struct CreatedThing(String);
+impl Fact for CreatedThing {
     const KEY: &'static str = "scripted.made";
 }
 
 impl Scripted {
-    async fn act(&self, word: &str, op: &mut Operation<Script>) -> Outcome {
+    async fn act(&self, word: &str, op: &mut Operation<StepScript>) -> Outcome {
         match word {
             "make" => {
-                self.far.make(&op.token(self.name)).await?;
-                op.remember(&Made(op.token(self.name)))?;
+                self.far.make(&op.idempotency_key(self.name)).await?;
+                op.remember(&CreatedThing(op.idempotency_key(self.name)))?;
                 done()
             }
             "make_and_fail" => {
-                self.far.make(&op.token(self.name)).await?;
+                self.far.make(&op.idempotency_key(self.name)).await?;
                 fail("made it, then failed")
             }
             "note" => {
@@ -116,7 +116,7 @@ impl Scripted {
 }
 
 #[async_trait]
-impl Step<Script> for Scripted {
+impl Step<StepScript> for Scripted {
     fn name(&self) -> &'static str {
         self.name
     }
@@ -129,7 +129,7 @@ impl Step<Script> for Scripted {
     fn driver(&self) -> Option<&'static str> {
         Some("script")
     }
-    async fn run(&self, op: &mut Operation<Script>) -> Outcome {
+    async fn run(&self, op: &mut Operation<StepScript>) -> Outcome {
         op.input += 1;
         let script = match self.name {
             "a" => &op.params.a,
@@ -141,23 +141,23 @@ impl Step<Script> for Scripted {
         self.tally.note(key);
         self.act(&word, op).await
     }
-    async fn undo(&self, op: &mut Operation<Script>) -> Outcome {
+    async fn undo(&self, op: &mut Operation<StepScript>) -> Outcome {
         let key = format!("undo {}:{}", op.id, self.name);
         let word = nth(&op.params.undo, &self.tally, &key).to_owned();
         self.tally.note(key);
         if word != "done" {
             return self.act(&word, op).await;
         }
-        self.far.take_back(&op.token(self.name)).await?;
+        self.far.take_back(&op.idempotency_key(self.name)).await?;
         done()
     }
 }
 
 /// A house with the script in it, and all that a test looks at.
-pub(crate) struct Stage {
-    pub(crate) house: House,
+pub(crate) struct ScriptedEngine {
+    pub(crate) test_engine: TestEngine,
     pub(crate) store: Arc<MemoryStore>,
-    pub(crate) world: Arc<World>,
+    pub(crate) world: Arc<FakeSystem>,
     pub(crate) tally: Arc<Tally>,
 }
 
@@ -173,19 +173,19 @@ impl Default for Props {
     }
 }
 
-impl Stage {
-    pub(crate) async fn new() -> Stage {
-        Stage::with(&Props::default()).await
+impl ScriptedEngine {
+    pub(crate) async fn new() -> ScriptedEngine {
+        ScriptedEngine::with(&Props::default()).await
     }
 
-    pub(crate) async fn with(props: &Props) -> Stage {
+    pub(crate) async fn with(props: &Props) -> ScriptedEngine {
         let store = Arc::new(MemoryStore::new());
-        let (world, tally) = (Arc::new(World::default()), Arc::new(Tally::default()));
-        let far = FarSide::immortal(&world);
+        let (world, tally) = (Arc::new(FakeSystem::default()), Arc::new(Tally::default()));
+        let far = FakeClient::immortal(&world);
         let clock = Arc::new(VirtualClock::seeded(1));
-        let builder = House::plan(store.clone(), clock);
+        let builder = TestEngine::plan(store.clone(), clock);
         let builder = register(builder, props, &far, &tally);
-        Stage { house: House::open(builder, None).await, store, world, tally }
+        ScriptedEngine { test_engine: TestEngine::open(builder, None).await, store, world, tally }
     }
 
     pub(crate) fn runs_of(&self, step: &str) -> usize {
@@ -196,7 +196,7 @@ impl Stage {
 pub(crate) fn register(
     builder: EngineBuilder,
     props: &Props,
-    far: &FarSide,
+    far: &FakeClient,
     tally: &Arc<Tally>,
 ) -> EngineBuilder {
     let step = |name| Scripted { name, effect: props.effect, far: far.clone(), tally: Arc::clone(tally) };

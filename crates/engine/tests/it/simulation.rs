@@ -1,4 +1,4 @@
-//! Whole lives of several processes on virtual time, from one seed each: submits, wishes, signals, far sides
+//! Whole lives of several processes on virtual time, from one seed each: submits, control requests, signals, external systems
 //! that break, processes that die, freeze and come back too late, clocks that disagree and jump. A seed that fails is run again with
 //! `SEED=<n> cargo test -p engine --test it simulation`.
 
@@ -8,12 +8,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use engine::store::{MemoryStore, Query, Store, Summary};
-use engine::{Body, Clock, Command, OperationId, Phase, Timestamp, Verb};
+use engine::store::{MemoryStore, OperationQuery, Store, Summary};
+use engine::{Body, Clock, Command, OperationId, Phase, PhaseVerb, Timestamp};
 use serde_json::{Value, json};
-use testing::trial::Tally;
+use testing::workflow_test::Tally;
 use testing::{
-    Death, DyingStore, FarSide, House, SkewedClock, Trouble, VirtualClock, World, claims_in_a_second,
+    CallFault, Death, DyingStore, FakeClient, FakeSystem, SkewedClock, TestEngine, VirtualClock,
+    claims_in_a_second,
 };
 
 use crate::scripted::{Props, register};
@@ -26,7 +27,7 @@ const CLAIMS_IN_A_SECOND_MAX: usize = 20;
 const SECOND: u64 = 1_000_000;
 
 #[test]
-fn no_seed_of_trouble_loses_doubles_or_strands_anything() {
+fn no_seed_of_failure_loses_doubles_or_strands_anything() {
     if let Some(seed) = number("SEED") {
         return live(seed);
     }
@@ -68,13 +69,13 @@ fn live(seed: u64) {
         sim.calm_down().await;
         sim.check().await;
         for process in sim.processes {
-            process.house.engine.stop(Duration::ZERO).await;
+            process.test_engine.engine.stop(Duration::ZERO).await;
         }
     });
 }
 
 struct Process {
-    house: House,
+    test_engine: TestEngine,
     store: Arc<DyingStore>,
     /// Each process has its own, and no two agree.
     clock: Arc<SkewedClock>,
@@ -83,7 +84,7 @@ struct Process {
 struct Simulation {
     clock: Arc<VirtualClock>,
     truth: Arc<MemoryStore>,
-    world: Arc<World>,
+    world: Arc<FakeSystem>,
     tally: Arc<Tally>,
     processes: Vec<Process>,
     /// What was asked under which key, and the operation if the answer arrived.
@@ -120,10 +121,10 @@ impl Simulation {
         self.stores.push(Arc::clone(&store));
         let clock = SkewedClock::new(&self.clock, self.some_skew(10 * SECOND), self.some_skew(5_000));
         let clock = Arc::new(clock);
-        let far = FarSide::new(&self.world, store.death_flag());
-        let builder = House::plan(store.clone(), clock.clone());
+        let far = FakeClient::new(&self.world, store.death_flag());
+        let builder = TestEngine::plan(store.clone(), clock.clone());
         let builder = register(builder, &Props::default(), &far, &self.tally);
-        self.processes.push(Process { house: House::open(builder, None).await, store, clock });
+        self.processes.push(Process { test_engine: TestEngine::open(builder, None).await, store, clock });
     }
 
     /// Up to this many microseconds, forward or back.
@@ -134,11 +135,11 @@ impl Simulation {
     async fn act(&mut self) {
         match self.clock.roll(18) {
             0..=4 => self.submit_something().await,
-            5..=7 => self.world.plan_trouble(self.some_trouble()),
+            5..=7 => self.world.plan_fault(self.some_faults()),
             8 => self.kill_one().await,
             9 => self.freeze_one(),
             10 if self.processes.len() < 3 => self.start_process().await,
-            11 | 12 | 15 | 16 => self.wish_something().await,
+            11 | 12 | 15 | 16 => self.control_something().await,
             13 => self.signal().await,
             14 => self.set_a_clock(),
             _ => {}
@@ -153,18 +154,18 @@ impl Simulation {
         let now = self.clock.now();
         for (_, engine) in self.burials.extract_if(.., |(at, _)| *at <= now) {
             // A node that was frozen may have joined anew in the meantime.
-            engine.node().into_iter().for_each(|node| self.truth.bury(node));
+            engine.node().into_iter().for_each(|node| self.truth.expire(node));
         }
         for (_, store) in self.thaws.extract_if(.., |(at, _)| *at <= now) {
             store.thaw();
         }
     }
 
-    fn some_trouble(&self) -> Trouble {
+    fn some_faults(&self) -> CallFault {
         match self.clock.roll(3) {
-            0 => Trouble::Before,
-            1 => Trouble::LostAnswer,
-            _ => Trouble::Slow(Duration::from_millis(self.clock.roll(5000))),
+            0 => CallFault::Before,
+            1 => CallFault::LostAnswer,
+            _ => CallFault::Slow(Duration::from_millis(self.clock.roll(5000))),
         }
     }
 
@@ -204,7 +205,7 @@ impl Simulation {
             // A frozen process does not answer, and its caller gives up.
             Some(process) => tokio::time::timeout(
                 Duration::from_secs(2),
-                process.house.engine.submit_json(command.clone()),
+                process.test_engine.engine.submit_json(command.clone()),
             )
             .await
             .ok()
@@ -227,15 +228,16 @@ impl Simulation {
         let index = usize::try_from(self.clock.roll(self.processes.len() as u64)).unwrap();
         let process = self.processes.swap_remove(index);
         process.store.kill();
-        self.burials.push((self.clock.now().plus(Duration::from_secs(6)), process.house.engine.clone()));
-        process.house.engine.stop(Duration::ZERO).await;
+        self.burials
+            .push((self.clock.now().plus(Duration::from_secs(6)), process.test_engine.engine.clone()));
+        process.test_engine.engine.stop(Duration::ZERO).await;
     }
 
     fn freeze_one(&mut self) {
         let now = self.clock.now();
         let Some(process) = self.some_process() else { return };
         process.store.freeze();
-        let (engine, store) = (process.house.engine.clone(), Arc::clone(&process.store));
+        let (engine, store) = (process.test_engine.engine.clone(), Arc::clone(&process.store));
         self.burials.push((now.plus(Duration::from_secs(6)), engine));
         self.thaws.push((now.plus(Duration::from_secs(10)), store));
     }
@@ -246,7 +248,7 @@ impl Simulation {
         }
     }
 
-    async fn wish_something(&mut self) {
+    async fn control_something(&mut self) {
         let known: Vec<OperationId> = self.asked.values().filter_map(|(_, id)| *id).collect();
         let Some(process) = self.some_process() else { return };
         if known.is_empty() {
@@ -255,21 +257,21 @@ impl Simulation {
         let some = known[usize::try_from(self.clock.roll(known.len() as u64)).unwrap()];
         // Requests for one operation come close together, and through any process.
         let id = self.asked_last.filter(|_| self.clock.roll(3) > 0).unwrap_or(some);
-        let verbs = [Verb::Cancel, Verb::Pause, Verb::Resume, Verb::Retry];
+        let verbs = [PhaseVerb::Cancel, PhaseVerb::Pause, PhaseVerb::Resume, PhaseVerb::Retry];
         let verb = verbs[usize::try_from(self.clock.roll(4)).unwrap()];
-        let asking = process.house.engine.ask(id, verb, "sim", "");
+        let asking = process.test_engine.engine.ask(id, verb, "sim", "");
         let _ = tokio::time::timeout(Duration::from_secs(2), asking).await;
         self.asked_last = Some(id);
     }
 
     async fn signal(&self) {
         let Some(process) = self.some_process() else { return };
-        let signal = process.house.engine.signal("ready", json!(1));
+        let signal = process.test_engine.engine.signal("ready", json!(1));
         let _ = tokio::time::timeout(Duration::from_secs(2), signal).await;
     }
 
     async fn all(&self) -> Vec<Summary> {
-        self.truth.list(&Query { limit: 1000, ..Query::default() }).await.unwrap()
+        self.truth.list(&OperationQuery { limit: 1000, ..OperationQuery::default() }).await.unwrap()
     }
 
     /// The trouble ends; everything that was asked must now come to its end.
@@ -281,7 +283,7 @@ impl Simulation {
             self.start_process().await;
         }
         for (command, id) in self.asked.values_mut() {
-            let accepted = self.processes[0].house.engine.submit_json(command.clone()).await.unwrap();
+            let accepted = self.processes[0].test_engine.engine.submit_json(command.clone()).await.unwrap();
             assert!(id.is_none_or(|id| id == accepted.id), "the same key gave another operation");
             *id = Some(accepted.id);
         }
@@ -291,8 +293,8 @@ impl Simulation {
                 return;
             }
             for summary in open.iter().filter(|s| matches!(s.phase, Phase::Paused | Phase::Stuck)) {
-                let engine = &self.processes[0].house.engine;
-                let _ = engine.ask(summary.id, Verb::Resume, "sim", "").await;
+                let engine = &self.processes[0].test_engine.engine;
+                let _ = engine.ask(summary.id, PhaseVerb::Resume, "sim", "").await;
             }
             self.signal().await;
             tokio::time::sleep(Duration::from_secs(5)).await;

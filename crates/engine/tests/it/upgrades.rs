@@ -6,14 +6,14 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use engine::store::{MemoryStore, SavedReader, SealedPlace, SealedWriter};
+use engine::store::{MemoryStore, SavedReader, SealedColumn, SealedWriter};
 use engine::{
     Effect, Fact, Inspection, OnFailure, Operation, OperationId, Outcome, Phase, Plan, Release, Step,
     Workflow, done, fail, wait_for,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use testing::{Death, DyingStore, FarSide, House, VirtualClock, World};
+use testing::{Death, DyingStore, FakeClient, FakeSystem, TestEngine, VirtualClock};
 
 const LONG: Duration = Duration::from_secs(600);
 
@@ -77,7 +77,7 @@ impl Build for Fix {
     }
 }
 
-struct Flow<B>(PhantomData<B>);
+struct UpgradeWorkflow<B>(PhantomData<B>);
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Params {
@@ -90,7 +90,7 @@ struct Params {
     hangs: bool,
 }
 
-impl<B: Build> Workflow for Flow<B> {
+impl<B: Build> Workflow for UpgradeWorkflow<B> {
     const KIND: &'static str = "test.upgrade";
     const ABOUT: &'static str = "Has a step more in the next release.";
     type Params = Params;
@@ -99,24 +99,24 @@ impl<B: Build> Workflow for Flow<B> {
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct Seen {
+struct ReadFields {
     times: u32,
 }
-impl Fact for Seen {
+impl Fact for ReadFields {
     const KEY: &'static str = "upgrade.seen";
 }
 
 struct Make<B> {
     name: &'static str,
     effect: Effect,
-    far: FarSide,
+    far: FakeClient,
     /// How often the last step has run.
     runs: Arc<AtomicU32>,
     build: PhantomData<B>,
 }
 
 #[async_trait]
-impl<B: Build> Step<Flow<B>> for Make<B> {
+impl<B: Build> Step<UpgradeWorkflow<B>> for Make<B> {
     fn name(&self) -> &'static str {
         self.name
     }
@@ -126,47 +126,47 @@ impl<B: Build> Step<Flow<B>> for Make<B> {
     fn effect(&self) -> Effect {
         self.effect
     }
-    async fn run(&self, op: &mut Operation<Flow<B>>) -> Outcome {
+    async fn run(&self, op: &mut Operation<UpgradeWorkflow<B>>) -> Outcome {
         if op.params.holds == self.name && op.signalled("go").is_none() {
             return wait_for("go", LONG * 100, "the test has not said go");
         }
         if self.name == "last" {
             self.runs.fetch_add(1, Ordering::Relaxed);
         }
-        self.far.make(&op.token(self.name)).await?;
+        self.far.make(&op.idempotency_key(self.name)).await?;
         if op.params.hangs && self.name == "last" {
             return std::future::pending().await;
         }
-        let seen = op.recall::<Seen>()?.unwrap_or_default();
-        op.remember(&Seen { times: seen.times + 1 })?;
+        let seen = op.recall::<ReadFields>()?.unwrap_or_default();
+        op.remember(&ReadFields { times: seen.times + 1 })?;
         match self.name {
             "paint" => B::colour(&mut op.state),
             _ => B::count(&mut op.state),
         }
         if op.params.fails && self.name == "last" { fail("no way") } else { done() }
     }
-    async fn undo(&self, op: &mut Operation<Flow<B>>) -> Outcome {
+    async fn undo(&self, op: &mut Operation<UpgradeWorkflow<B>>) -> Outcome {
         if self.name == "last" && op.signalled("back").is_none() {
             return wait_for("back", LONG * 100, "the test has not said back");
         }
-        self.far.take_back(&op.token(self.name)).await?;
+        self.far.take_back(&op.idempotency_key(self.name)).await?;
         done()
     }
 }
 
 /// A database on which replicas of several releases come and go.
-struct Site {
+struct UpgradeSite {
     truth: Arc<MemoryStore>,
-    world: Arc<World>,
+    world: Arc<FakeSystem>,
     clock: Arc<VirtualClock>,
     effect: Effect,
     runs: Arc<AtomicU32>,
 }
 
-impl Site {
-    fn new() -> Site {
+impl UpgradeSite {
+    fn new() -> UpgradeSite {
         let clock = Arc::new(VirtualClock::seeded(5));
-        Site {
+        UpgradeSite {
             truth: Arc::default(),
             world: Arc::default(),
             clock,
@@ -175,9 +175,9 @@ impl Site {
         }
     }
 
-    async fn replica<B: Build>(&self) -> (House, Arc<DyingStore>) {
+    async fn replica<B: Build>(&self) -> (TestEngine, Arc<DyingStore>) {
         let store = Arc::new(DyingStore::new(self.truth.clone(), Death::Never));
-        let far = FarSide::new(&self.world, store.death_flag());
+        let far = FakeClient::new(&self.world, store.death_flag());
         let step = |name| {
             let (far, runs) = (far.clone(), Arc::clone(&self.runs));
             Make::<B> { name, effect: self.effect, far, runs, build: PhantomData }
@@ -187,33 +187,33 @@ impl Site {
             plan = plan.step(15, step("paint"));
         }
         let plan = plan.step(20, step("hold")).step(30, step("last"));
-        let builder = House::plan(store.clone(), self.clock.clone()).release(B::RELEASE).workflow(plan);
-        (House::open(builder, None).await, store)
+        let builder = TestEngine::plan(store.clone(), self.clock.clone()).release(B::RELEASE).workflow(plan);
+        (TestEngine::open(builder, None).await, store)
     }
 
     async fn begin<B: Build>(&self, params: serde_json::Value) -> OperationId {
-        let (house, _) = self.replica::<B>().await;
-        let id = house.submit("test.upgrade", None, params).await;
-        house.until(id, |phase| phase == Phase::Waiting).await;
-        house.close().await;
+        let (test_engine, _) = self.replica::<B>().await;
+        let id = test_engine.submit("test.upgrade", None, params).await;
+        test_engine.until(id, |phase| phase == Phase::Waiting).await;
+        test_engine.close().await;
         id
     }
 
     /// A replica of this release alone for a while, with everything due; what it makes of the operation.
     async fn meanwhile<B: Build>(&self, id: OperationId) -> Inspection {
-        let (house, _) = self.replica::<B>().await;
-        signal(&house).await;
+        let (test_engine, _) = self.replica::<B>().await;
+        signal(&test_engine).await;
         tokio::time::sleep(LONG).await;
-        let left = house.inspect(id).await;
-        house.close().await;
+        let left = test_engine.inspect(id).await;
+        test_engine.close().await;
         left
     }
 
     async fn end<B: Build>(&self, id: OperationId) -> Inspection {
-        let (house, _) = self.replica::<B>().await;
-        signal(&house).await;
-        let ended = house.until(id, |phase| phase.is_final() || phase == Phase::Stuck).await;
-        house.close().await;
+        let (test_engine, _) = self.replica::<B>().await;
+        signal(&test_engine).await;
+        let ended = test_engine.until(id, |phase| phase.is_final() || phase == Phase::Stuck).await;
+        test_engine.close().await;
         ended
     }
 
@@ -223,9 +223,9 @@ impl Site {
 }
 
 /// Ends every wait of the steps.
-async fn signal(house: &House) {
+async fn signal(test_engine: &TestEngine) {
     for key in ["go", "back"] {
-        house.engine.signal(key, json!({})).await.unwrap();
+        test_engine.engine.signal(key, json!({})).await.unwrap();
     }
 }
 
@@ -240,7 +240,7 @@ fn assert_rests(left: &Inspection, part: &str) {
 
 #[tokio::test(start_paused = true)]
 async fn an_older_replica_leaves_a_step_that_it_does_not_have_to_a_newer_one() {
-    let site = Site::new();
+    let site = UpgradeSite::new();
     let id = site.begin::<New>(json!({"holds": "hold"})).await;
     assert_eq!(site.stands(), 2, "the new step has run");
     let before = site.truth.unfinished(None, 1).await.unwrap();
@@ -253,7 +253,7 @@ async fn an_older_replica_leaves_a_step_that_it_does_not_have_to_a_newer_one() {
 
 #[tokio::test(start_paused = true)]
 async fn an_older_replica_leaves_a_plan_alone_whose_new_step_has_not_started() {
-    let site = Site::new();
+    let site = UpgradeSite::new();
     let id = site.begin::<New>(json!({"holds": "first"})).await;
     assert_rests(&site.meanwhile::<Old>(id).await, "with other steps than this release has");
     let ended = site.end::<New>(id).await;
@@ -266,7 +266,7 @@ async fn an_older_replica_leaves_a_plan_alone_whose_new_step_has_not_started() {
 
 #[tokio::test(start_paused = true)]
 async fn an_older_replica_does_not_undo_without_the_new_step() {
-    let site = Site::new();
+    let site = UpgradeSite::new();
     let (new, _) = site.replica::<New>().await;
     let id = new.submit("test.upgrade", None, json!({"holds": "", "fails": true})).await;
     new.until(id, |phase| phase == Phase::Undoing).await;
@@ -281,7 +281,7 @@ async fn an_older_replica_does_not_undo_without_the_new_step() {
 
 #[tokio::test(start_paused = true)]
 async fn a_newer_replica_ends_what_an_older_one_began_with_its_own_plan() {
-    let site = Site::new();
+    let site = UpgradeSite::new();
     let id = site.begin::<Old>(json!({"holds": "hold"})).await;
     let ended = site.end::<New>(id).await;
     assert_eq!((ended.shown.summary.phase, site.stands()), (Phase::Succeeded, 4));
@@ -290,14 +290,14 @@ async fn a_newer_replica_ends_what_an_older_one_began_with_its_own_plan() {
 
 #[tokio::test(start_paused = true)]
 async fn a_rolling_upgrade_that_is_rolled_back_and_done_again_loses_nothing() {
-    let site = Site::new();
+    let site = UpgradeSite::new();
     let id = site.begin::<Old>(json!({"holds": "last"})).await;
     // The new replica runs its step and waits; then only the old one is there.
     let (new, _) = site.replica::<New>().await;
     while site.stands() < 3 {
         new.engine.signal("wake", json!({})).await.unwrap();
-        new.engine.ask(id, engine::Verb::Pause, "t", "").await.ok();
-        new.engine.ask(id, engine::Verb::Resume, "t", "").await.ok();
+        new.engine.ask(id, engine::PhaseVerb::Pause, "t", "").await.ok();
+        new.engine.ask(id, engine::PhaseVerb::Resume, "t", "").await.ok();
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     new.until(id, |phase| phase == Phase::Waiting).await;
@@ -310,10 +310,10 @@ async fn a_rolling_upgrade_that_is_rolled_back_and_done_again_loses_nothing() {
 
 #[tokio::test(start_paused = true)]
 async fn fields_that_an_older_replica_does_not_know_survive_its_work() {
-    let site = Site::new();
+    let site = UpgradeSite::new();
     let id = site.begin::<Fix>(json!({"holds": "hold"})).await;
     // A newer release also remembers more, and saves more with a fact.
-    let rows = site.truth.sealed_page(SealedPlace::Memory, "", None).await.unwrap().rows;
+    let rows = site.truth.sealed_page(SealedColumn::Memory, "", None).await.unwrap().rows;
     let mut memory: serde_json::Value = serde_json::from_str(&rows[0].text).unwrap();
     memory["frozen"] = json!({"by": "policy"});
     memory["facts"]["upgrade.seen"]["where"] = json!("here");
@@ -329,14 +329,14 @@ async fn fields_that_an_older_replica_does_not_know_survive_its_work() {
 
 #[tokio::test(start_paused = true)]
 async fn what_is_put_down_by_an_older_replica_keeps_the_memory_of_a_newer_one() {
-    let site = Site::new();
+    let site = UpgradeSite::new();
     let id = site.begin::<Fix>(json!({"holds": "last"})).await;
-    let rows = site.truth.sealed_page(SealedPlace::Memory, "", None).await.unwrap().rows;
+    let rows = site.truth.sealed_page(SealedColumn::Memory, "", None).await.unwrap().rows;
     let mut memory: serde_json::Value = serde_json::from_str(&rows[0].text).unwrap();
     memory["frozen"] = json!({"by": "policy"});
     assert!(site.truth.replace_sealed(&rows[0], &memory.to_string()).await.unwrap());
     let (old, _) = site.replica::<Old>().await;
-    old.engine.ask(id, engine::Verb::Pause, "t", "").await.unwrap();
+    old.engine.ask(id, engine::PhaseVerb::Pause, "t", "").await.unwrap();
     let paused = old.until(id, |phase| phase == Phase::Paused).await;
     assert_eq!(paused.memory.unknown["frozen"], json!({"by": "policy"}));
     let saved = site.truth.unfinished(None, 1).await.unwrap().remove(0);
@@ -345,14 +345,14 @@ async fn what_is_put_down_by_an_older_replica_keeps_the_memory_of_a_newer_one() 
 
 #[tokio::test(start_paused = true)]
 async fn a_call_with_an_unknown_outcome_is_not_repeated_after_an_older_replica_had_it() {
-    let site = Site { effect: Effect::Once, ..Site::new() };
+    let site = UpgradeSite { effect: Effect::Once, ..UpgradeSite::new() };
     let (new, store) = site.replica::<New>().await;
     let id = new.submit("test.upgrade", None, json!({"holds": "", "hangs": true})).await;
     while site.stands() < 4 {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
     store.kill();
-    site.truth.bury(new.node);
+    site.truth.expire(new.node);
     assert_rests(&site.meanwhile::<Old>(id).await, "release 1.1.0 created it");
     let ended = site.end::<New>(id).await;
     assert_eq!(ended.shown.summary.phase, Phase::Stuck);
@@ -362,7 +362,7 @@ async fn a_call_with_an_unknown_outcome_is_not_repeated_after_an_older_replica_h
 
 #[tokio::test(start_paused = true)]
 async fn a_check_with_each_release_says_what_it_could_not_end() {
-    let site = Site::new();
+    let site = UpgradeSite::new();
     let by_new = site.begin::<New>(json!({"holds": "first"})).await;
     let by_old = site.begin::<Old>(json!({"holds": "first"})).await;
     let (old, _) = site.replica::<Old>().await;

@@ -7,16 +7,16 @@ use std::time::Duration;
 use async_trait::async_trait;
 use engine::store::MemoryStore;
 use engine::{
-    Cause, Command, Declared, Done, Effect, Halt, OnFailure, Operation, Outcome, Phase, Plan, Step,
-    SubmitError, Verb, Workflow, done, wait_for,
+    Cause, Command, Declared, Done, Effect, Halt, OnFailure, Operation, Outcome, Phase, PhaseVerb, Plan,
+    Step, SubmitError, Workflow, done, wait_for,
 };
 use serde_json::{Value, json};
-use testing::{House, VirtualClock};
+use testing::{TestEngine, VirtualClock};
 
 const NAME: &str = "acme.letters";
 
-struct Letters;
-impl Workflow for Letters {
+struct VersionedLetters;
+impl Workflow for VersionedLetters {
     const KIND: &'static str = "declared";
     const ABOUT: &'static str = "";
     type Params = Value;
@@ -38,7 +38,7 @@ impl Ledger {
     }
 }
 
-type Answer = fn(&Operation<Letters>) -> Outcome;
+type Answer = fn(&Operation<VersionedLetters>) -> Outcome;
 
 struct Write {
     name: String,
@@ -49,7 +49,7 @@ struct Write {
 }
 
 #[async_trait]
-impl Step<Letters> for Write {
+impl Step<VersionedLetters> for Write {
     fn name(&self) -> &str {
         &self.name
     }
@@ -59,24 +59,24 @@ impl Step<Letters> for Write {
     fn effect(&self) -> Effect {
         self.effect
     }
-    async fn run(&self, op: &mut Operation<Letters>) -> Outcome {
+    async fn run(&self, op: &mut Operation<VersionedLetters>) -> Outcome {
         if op.recall_as::<bool>(&self.name)?.is_none() {
             self.ledger.add(format!("{}@{}", self.name, self.version));
             op.remember_as(&self.name, &true)?;
         }
         (self.answer)(op)
     }
-    async fn undo(&self, _op: &mut Operation<Letters>) -> Outcome {
+    async fn undo(&self, _op: &mut Operation<VersionedLetters>) -> Outcome {
         self.ledger.add(format!("undo {}@{}", self.name, self.version));
         done()
     }
 }
 
-fn waits(op: &Operation<Letters>) -> Outcome {
+fn waits(op: &Operation<VersionedLetters>) -> Outcome {
     if op.signalled("go").is_some() { done() } else { wait_for("go", Duration::from_secs(600), "go") }
 }
 
-fn plan(version: u32, ledger: &Arc<Ledger>, steps: &[(&str, Answer)]) -> Plan<Letters> {
+fn plan(version: u32, ledger: &Arc<Ledger>, steps: &[(&str, Answer)]) -> Plan<VersionedLetters> {
     let declared = Declared {
         workflow: NAME.into(),
         version,
@@ -95,10 +95,11 @@ fn plan(version: u32, ledger: &Arc<Ledger>, steps: &[(&str, Answer)]) -> Plan<Le
     )
 }
 
-async fn open() -> (House, Arc<MemoryStore>) {
+async fn open() -> (TestEngine, Arc<MemoryStore>) {
     let store = Arc::new(MemoryStore::new());
-    let house = House::open(House::plan(store.clone(), Arc::new(VirtualClock::seeded(1))), None).await;
-    (house, store)
+    let test_engine =
+        TestEngine::open(TestEngine::plan(store.clone(), Arc::new(VirtualClock::seeded(1))), None).await;
+    (test_engine, store)
 }
 
 fn begin(to: &str) -> Command {
@@ -113,39 +114,39 @@ fn begin(to: &str) -> Command {
     }
 }
 
-fn offer(house: &House, version: u32, kept: impl IntoIterator<Item = u32>) {
-    house.engine.offer_version(NAME, Some(version), &kept.into_iter().collect());
+fn offer(test_engine: &TestEngine, version: u32, kept: impl IntoIterator<Item = u32>) {
+    test_engine.engine.offer_version(NAME, Some(version), &kept.into_iter().collect());
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_operation_ends_with_the_version_that_it_began_with_undo_included() {
-    let (house, _) = open().await;
+    let (test_engine, _) = open().await;
     let ledger = Arc::new(Ledger::default());
-    house.engine.keep_version(plan(1, &ledger, &[("a", |_| done()), ("b", waits)]));
-    offer(&house, 1, [1]);
-    let old = house.submit(NAME, None, json!({"to": "ann"})).await;
-    let cancelled = house.submit(NAME, None, json!({"to": "bob"})).await;
+    test_engine.engine.keep_version(plan(1, &ledger, &[("a", |_| done()), ("b", waits)]));
+    offer(&test_engine, 1, [1]);
+    let old = test_engine.submit(NAME, None, json!({"to": "ann"})).await;
+    let cancelled = test_engine.submit(NAME, None, json!({"to": "bob"})).await;
     for id in [old, cancelled] {
-        house.until(id, |phase| phase == Phase::Waiting).await;
+        test_engine.until(id, |phase| phase == Phase::Waiting).await;
     }
-    house.engine.keep_version(plan(2, &ledger, &[("a", |_| done()), ("c", |_| done())]));
-    offer(&house, 2, [1, 2]);
-    let new = house.submit(NAME, None, json!({"to": "eve"})).await;
-    assert_eq!(house.finished(new).await.memory.version(), Some(2));
-    house.engine.ask(cancelled, Verb::Cancel, "ann", "").await.unwrap();
-    assert_eq!(house.finished(cancelled).await.shown.summary.phase, Phase::Cancelled);
-    house.engine.signal("go", Value::Null).await.unwrap();
-    let ended = house.finished(old).await;
+    test_engine.engine.keep_version(plan(2, &ledger, &[("a", |_| done()), ("c", |_| done())]));
+    offer(&test_engine, 2, [1, 2]);
+    let new = test_engine.submit(NAME, None, json!({"to": "eve"})).await;
+    assert_eq!(test_engine.finished(new).await.memory.version(), Some(2));
+    test_engine.engine.ask(cancelled, PhaseVerb::Cancel, "ann", "").await.unwrap();
+    assert_eq!(test_engine.finished(cancelled).await.shown.summary.phase, Phase::Cancelled);
+    test_engine.engine.signal("go", Value::Null).await.unwrap();
+    let ended = test_engine.finished(old).await;
     assert_eq!((ended.shown.summary.phase, ended.memory.version()), (Phase::Succeeded, Some(1)));
     assert_eq!(ended.shown.summary.resource.as_deref(), Some("letters:test:\"ann\""));
-    assert_eq!(house.engine.plan_of(&ended).unwrap().steps[1].name, "b");
-    assert_eq!(house.engine.workflow(NAME).unwrap().steps[1].name, "c");
+    assert_eq!(test_engine.engine.plan_of(&ended).unwrap().steps[1].name, "b");
+    assert_eq!(test_engine.engine.workflow(NAME).unwrap().steps[1].name, "c");
     let lines = ledger.lines();
     for line in ["undo b@1", "undo a@1", "c@2"] {
         assert!(lines.iter().any(|one| one == line), "{line} is not in {lines:?}");
     }
     assert!(!lines.iter().any(|line| ["b@2", "c@1", "undo a@2"].contains(&line.as_str())), "{lines:?}");
-    house.close().await;
+    test_engine.close().await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -158,7 +159,8 @@ async fn a_node_that_has_not_read_a_version_leaves_its_operations_until_it_has()
     let id = first.submit(NAME, None, json!({"to": "ann"})).await;
     first.until(id, |phase| phase == Phase::Waiting).await;
     first.engine.stop(Duration::ZERO).await;
-    let second = House::open(House::plan(store, Arc::new(VirtualClock::seeded(1))), Some(first.node)).await;
+    let second =
+        TestEngine::open(TestEngine::plan(store, Arc::new(VirtualClock::seeded(1))), Some(first.node)).await;
     second.engine.signal("go", Value::Null).await.unwrap();
     let reason = "this node has not read version 1 of acme.letters";
     loop {
@@ -174,60 +176,60 @@ async fn a_node_that_has_not_read_a_version_leaves_its_operations_until_it_has()
 
 #[tokio::test(start_paused = true)]
 async fn what_is_withdrawn_is_not_begun_any_more_and_ends_all_the_same() {
-    let (house, _) = open().await;
+    let (test_engine, _) = open().await;
     let ledger = Arc::new(Ledger::default());
-    house.engine.keep_version(plan(1, &ledger, &[("b", waits)]));
-    offer(&house, 1, [1]);
-    let id = house.submit(NAME, None, json!({"to": "ann"})).await;
-    house.until(id, |phase| phase == Phase::Waiting).await;
-    house.engine.offer_version(NAME, None, &BTreeSet::from([1]));
-    let refused = house.engine.submit_json(begin("bob")).await;
+    test_engine.engine.keep_version(plan(1, &ledger, &[("b", waits)]));
+    offer(&test_engine, 1, [1]);
+    let id = test_engine.submit(NAME, None, json!({"to": "ann"})).await;
+    test_engine.until(id, |phase| phase == Phase::Waiting).await;
+    test_engine.engine.offer_version(NAME, None, &BTreeSet::from([1]));
+    let refused = test_engine.engine.submit_json(begin("bob")).await;
     assert!(matches!(refused, Err(SubmitError::UnknownWorkflow { .. })), "{refused:?}");
-    assert!(house.engine.workflow(NAME).is_none() && house.engine.workflows().is_empty());
-    house.engine.signal("go", Value::Null).await.unwrap();
-    assert_eq!(house.finished(id).await.shown.summary.phase, Phase::Succeeded);
-    house.close().await;
+    assert!(test_engine.engine.workflow(NAME).is_none() && test_engine.engine.workflows().is_empty());
+    test_engine.engine.signal("go", Value::Null).await.unwrap();
+    assert_eq!(test_engine.finished(id).await.shown.summary.phase, Phase::Succeeded);
+    test_engine.close().await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn ten_thousand_versions_leave_nothing_behind() {
-    let (house, _) = open().await;
+    let (test_engine, _) = open().await;
     let mut before: Vec<Weak<Ledger>> = Vec::new();
     for version in 1..=10_000 {
         let ledger = Arc::new(Ledger::default());
         before.push(Arc::downgrade(&ledger));
-        house.engine.keep_version(plan(version, &ledger, &[("a", |_| done())]));
-        offer(&house, version, [version]);
+        test_engine.engine.keep_version(plan(version, &ledger, &[("a", |_| done())]));
+        offer(&test_engine, version, [version]);
     }
     let kept = before.iter().filter(|ledger| ledger.strong_count() > 0).count();
     assert_eq!(kept, 1, "only the version that is offered");
-    assert_eq!(house.engine.workflows().len(), 1);
-    house.engine.offer_version(NAME, None, &BTreeSet::new());
+    assert_eq!(test_engine.engine.workflows().len(), 1);
+    test_engine.engine.offer_version(NAME, None, &BTreeSet::new());
     assert!(before.iter().all(|ledger| ledger.strong_count() == 0));
-    assert!(house.engine.workflow_version(NAME, Some(10_000)).is_none());
-    house.close().await;
+    assert!(test_engine.engine.workflow_version(NAME, Some(10_000)).is_none());
+    test_engine.close().await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_step_without_work_is_done_and_one_that_may_have_happened_waits_for_a_person() {
-    let (house, _) = open().await;
+    let (test_engine, _) = open().await;
     let ledger = Arc::new(Ledger::default());
-    let unneeded = |_: &Operation<Letters>| Ok(Done::Unneeded { reason: Cause::from("no letter") });
-    let unknown = |op: &Operation<Letters>| match op.signalled("go") {
+    let unneeded = |_: &Operation<VersionedLetters>| Ok(Done::Unneeded { reason: Cause::from("no letter") });
+    let unknown = |op: &Operation<VersionedLetters>| match op.signalled("go") {
         None if op.params["to"] == "bob" => Err(Halt::Unknown { cause: Cause::from("no answer came") }),
         _ => done(),
     };
-    house.engine.keep_version(plan(1, &ledger, &[("a", unneeded), ("b", unknown)]));
-    offer(&house, 1, [1]);
-    let id = house.submit(NAME, None, json!({"to": "ann"})).await;
-    let ended = house.finished(id).await;
+    test_engine.engine.keep_version(plan(1, &ledger, &[("a", unneeded), ("b", unknown)]));
+    offer(&test_engine, 1, [1]);
+    let id = test_engine.submit(NAME, None, json!({"to": "ann"})).await;
+    let ended = test_engine.finished(id).await;
     assert_eq!(ended.shown.summary.phase, Phase::Succeeded);
     assert_eq!(ended.memory.unneeded["a"].as_str(), "no letter");
     assert!(ended.memory.skipped.is_empty() && ended.memory.done.contains("a"));
-    let id = house.submit(NAME, None, json!({"to": "bob"})).await;
-    let stuck = house.until(id, |phase| phase == Phase::Stuck).await;
+    let id = test_engine.submit(NAME, None, json!({"to": "bob"})).await;
+    let stuck = test_engine.until(id, |phase| phase == Phase::Stuck).await;
     assert_eq!(stuck.memory.stuck.unwrap().left_over, ["b"]);
-    house.engine.ask(id, Verb::Cancel, "ann", "it did not happen").await.unwrap();
-    assert_eq!(house.finished(id).await.shown.summary.phase, Phase::Cancelled);
-    house.close().await;
+    test_engine.engine.ask(id, PhaseVerb::Cancel, "ann", "it did not happen").await.unwrap();
+    assert_eq!(test_engine.finished(id).await.shown.summary.phase, Phase::Cancelled);
+    test_engine.close().await;
 }

@@ -22,7 +22,7 @@ impl NoGreeter {
     }
 }
 
-fn refusal() -> DriverError {
+fn error_response() -> DriverError {
     let message = "no greeter configured: set drivers.greeter.url, or serve with --sandbox or --sandbox-url";
     DriverError::Refused { system: "greeter", message: message.to_owned() }
 }
@@ -31,15 +31,15 @@ fn refusal() -> DriverError {
 impl Greeter for NoGreeter {
     async fn greet(&self, token: &str, _name: &str) -> Result<Greeting, DriverError> {
         self.refused().insert(token.to_owned());
-        Err(refusal())
+        Err(error_response())
     }
 
     async fn find(&self, token: &str) -> Result<Option<Greeting>, DriverError> {
-        if self.refused().contains(token) { Ok(None) } else { Err(refusal()) }
+        if self.refused().contains(token) { Ok(None) } else { Err(error_response()) }
     }
 
     async fn forget(&self, token: &str) -> Result<(), DriverError> {
-        if self.refused().remove(token) { Ok(()) } else { Err(refusal()) }
+        if self.refused().remove(token) { Ok(()) } else { Err(error_response()) }
     }
 }
 

@@ -1,7 +1,7 @@
 //! The settings of the demo: where its greeter listens.
 
 use ::config::Preset::{Is, Nothing};
-use ::config::{HOUR, HttpUrl, Kind, Period, Reader, Section, Setting, set};
+use ::config::{HOUR, HttpUrl, Period, Section, SectionReader, Setting, ValueKind, set};
 
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -12,13 +12,13 @@ pub struct Settings {
 impl Section for Settings {
     #[rustfmt::skip]
     const SETTINGS: &'static [Setting] = &[
-        set("drivers.greeter.url", Nothing, Kind::Url,
+        set("drivers.greeter.url", Nothing, ValueKind::Url,
             "Where the greeter listens."),
-        set("drivers.greeter.timeout", Is("10s"), Kind::Time(Period::millis(10), HOUR),
+        set("drivers.greeter.timeout", Is("10s"), ValueKind::Time(Period::millis(10), HOUR),
             "How long one call to the greeter may take."),
     ];
 
-    fn read(settings: &mut Reader<'_>) -> Settings {
+    fn read(settings: &mut SectionReader<'_>) -> Settings {
         Settings {
             url: settings.get("drivers.greeter.url"),
             timeout: settings.get("drivers.greeter.timeout"),

@@ -9,7 +9,7 @@ use crate::api::inventory::list::InventoryItem;
 use crate::api::inventory::wire::{InventoryInstance, Termination};
 use crate::api::types::{self, NewLaunch, NewParameters};
 use crate::api::{BASE, images, wire};
-use api::client::{Api, Client, ErrorFormat, Kept};
+use api::client::{Api, Client, ErrorFormat, WithUnknownFields};
 use clap::Args;
 use reqwest::header::{ETAG, IF_NONE_MATCH};
 use reqwest::{Method, StatusCode};
@@ -18,14 +18,14 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use app::cli::Global;
-use app::client::{Address, Answered};
+use app::client::{Address, CallResult};
 
 #[cfg(test)]
 pub(crate) use launch::tests::launch as launch_with;
 
-pub(crate) type Launch = Kept<types::Launch>;
-pub(crate) type Image = Kept<images::Image>;
-pub(crate) type Item = Kept<InventoryItem>;
+pub(crate) type Launch = WithUnknownFields<types::Launch>;
+pub(crate) type Image = WithUnknownFields<images::Image>;
+pub(crate) type Item = WithUnknownFields<InventoryItem>;
 
 static LAUNCH: Api = Api {
     format: ErrorFormat::Insights,
@@ -55,7 +55,7 @@ pub(crate) struct Version {
 
 /// A page of something, and how many there are on all pages.
 #[derive(serde::Deserialize)]
-pub(crate) struct Page<T> {
+pub(crate) struct ListPage<T> {
     pub(crate) data: Vec<T>,
     metadata: Total,
 }
@@ -71,7 +71,7 @@ struct InventoryPage {
     next: String,
 }
 
-impl<T> Page<T> {
+impl<T> ListPage<T> {
     /// Whether there are more behind this page, which begins at `offset`.
     pub(crate) fn has_more(&self, offset: usize) -> bool {
         let seen = u64::try_from(offset + self.data.len()).unwrap_or(u64::MAX);
@@ -93,12 +93,12 @@ impl LaunchClient {
     }
 
     /// The same key with the same body is the same launch.
-    pub(crate) async fn create(&self, request: &NewLaunch, key: &str) -> Answered<Launch> {
+    pub(crate) async fn create(&self, request: &NewLaunch, key: &str) -> CallResult<Launch> {
         let call = self.http.request(Method::POST, &["launches"])?.header("Idempotency-Key", key);
         call.json(&given(request)).read().await
     }
 
-    pub(crate) async fn launch(&self, name: &str) -> Answered<Launch> {
+    pub(crate) async fn launch(&self, name: &str) -> CallResult<Launch> {
         self.http.get(&["launches", name]).await
     }
 
@@ -108,7 +108,7 @@ impl LaunchClient {
         name: &str,
         has: Option<&str>,
         wait: Duration,
-    ) -> Answered<Option<Version>> {
+    ) -> CallResult<Option<Version>> {
         let mut request = self.http.request(Method::GET, &["launches", name])?;
         if let Some(etag) = has {
             request = request
@@ -123,36 +123,40 @@ impl LaunchClient {
         Ok(Some(Version { launch: answer.json()?, etag }))
     }
 
-    pub(crate) async fn launches(&self, query: &[(&str, String)]) -> Answered<Page<Launch>> {
+    pub(crate) async fn launches(&self, query: &[(&str, String)]) -> CallResult<ListPage<Launch>> {
         self.list("launches", query).await
     }
 
-    pub(crate) async fn give(&self, name: &str, parameters: &NewParameters) -> Answered<Launch> {
+    pub(crate) async fn submit_parameters(
+        &self,
+        name: &str,
+        parameters: &NewParameters,
+    ) -> CallResult<Launch> {
         self.http.post(&["launches", name, "parameters"], &given(parameters)).await
     }
 
     /// `terminate` says that its instances may be lost.
-    pub(crate) async fn cancel(&self, name: &str, terminate: bool) -> Answered<Launch> {
+    pub(crate) async fn cancel(&self, name: &str, terminate: bool) -> CallResult<Launch> {
         let request = self.http.request(Method::POST, &["launches", name, "cancel"])?;
         request.query(&[("terminate", terminate)]).read().await
     }
 
     /// `verb` is `retry`, `cleanup` or `detach`.
-    pub(crate) async fn ask(&self, name: &str, verb: &str) -> Answered<Launch> {
+    pub(crate) async fn ask(&self, name: &str, verb: &str) -> CallResult<Launch> {
         self.http.request(Method::POST, &["launches", name, verb])?.read().await
     }
 
-    pub(crate) async fn images(&self, query: &[(&str, String)]) -> Answered<Page<Image>> {
+    pub(crate) async fn images(&self, query: &[(&str, String)]) -> CallResult<ListPage<Image>> {
         self.list("images", query).await
     }
 
     /// What the caller may build.
-    pub(crate) async fn distributions(&self) -> Answered<DistributionList> {
+    pub(crate) async fn distributions(&self) -> CallResult<DistributionList> {
         self.http.get(&["distributions"]).await
     }
 
     /// The instances of some launches, and the number of the last of these if there are more.
-    pub(crate) async fn inventory(&self, after: Option<i64>) -> Answered<(Vec<Item>, Option<i64>)> {
+    pub(crate) async fn inventory(&self, after: Option<i64>) -> CallResult<(Vec<Item>, Option<i64>)> {
         let request = self.http.request(Method::GET, &["inventory"])?;
         let page: InventoryPage = request.query(&[("after", after)]).read().await?;
         let next = self.http.url().join(&page.next).ok();
@@ -165,28 +169,28 @@ impl LaunchClient {
     }
 
     /// One instance, and how far its end is.
-    pub(crate) async fn instance(&self, id: &str) -> Answered<InventoryInstance> {
+    pub(crate) async fn instance(&self, id: &str) -> CallResult<InventoryInstance> {
         self.http.get(&["inventory", id]).await
     }
 
-    pub(crate) async fn terminate(&self, id: &str) -> Answered<Termination> {
+    pub(crate) async fn terminate(&self, id: &str) -> CallResult<Termination> {
         self.http.request(Method::DELETE, &["inventory", id])?.read().await
     }
 
-    pub(crate) async fn pubkeys(&self, query: &[(&str, String)]) -> Answered<Page<wire::Pubkey>> {
+    pub(crate) async fn pubkeys(&self, query: &[(&str, String)]) -> CallResult<ListPage<wire::Pubkey>> {
         self.list("pubkeys", query).await
     }
 
-    pub(crate) async fn pubkey(&self, id: i64) -> Answered<wire::Pubkey> {
+    pub(crate) async fn pubkey(&self, id: i64) -> CallResult<wire::Pubkey> {
         self.http.get(&["pubkeys", &id.to_string()]).await
     }
 
-    pub(crate) async fn add_pubkey(&self, key: &wire::NewPubkey) -> Answered<wire::Pubkey> {
+    pub(crate) async fn add_pubkey(&self, key: &wire::NewPubkey) -> CallResult<wire::Pubkey> {
         self.http.post(&["pubkeys"], key).await
     }
 
     /// What could not be deleted in the clouds.
-    pub(crate) async fn delete_pubkey(&self, id: i64) -> Answered<Vec<String>> {
+    pub(crate) async fn delete_pubkey(&self, id: i64) -> CallResult<Vec<String>> {
         let answer = self.http.request(Method::DELETE, &["pubkeys", &id.to_string()])?.send().await?;
         if answer.status == StatusCode::NO_CONTENT {
             return Ok(Vec::new());
@@ -194,33 +198,33 @@ impl LaunchClient {
         Ok(answer.json::<wire::Warnings>()?.warnings)
     }
 
-    pub(crate) async fn sources(&self, query: &[(&str, String)]) -> Answered<Page<wire::Source>> {
+    pub(crate) async fn sources(&self, query: &[(&str, String)]) -> CallResult<ListPage<wire::Source>> {
         self.list("sources", query).await
     }
 
-    pub(crate) async fn source(&self, id: &str) -> Answered<wire::Source> {
+    pub(crate) async fn source(&self, id: &str) -> CallResult<wire::Source> {
         self.http.get(&["sources", id]).await
     }
 
-    pub(crate) async fn add_source(&self, source: &wire::NewSource) -> Answered<wire::Source> {
+    pub(crate) async fn add_source(&self, source: &wire::NewSource) -> CallResult<wire::Source> {
         self.http.post(&["sources"], &given(source)).await
     }
 
-    pub(crate) async fn delete_source(&self, id: &str) -> Answered<()> {
+    pub(crate) async fn delete_source(&self, id: &str) -> CallResult<()> {
         self.http.request(Method::DELETE, &["sources", id])?.send().await.map(drop)
     }
 
     /// Whether the cloud lets us in.
-    pub(crate) async fn check_source(&self, id: &str) -> Answered<()> {
+    pub(crate) async fn check_source(&self, id: &str) -> CallResult<()> {
         self.http.request(Method::GET, &["sources", id, "status"])?.send().await.map(drop)
     }
 
-    pub(crate) async fn permissions(&self, id: &str, region: Option<&str>) -> Answered<wire::Validity> {
+    pub(crate) async fn permissions(&self, id: &str, region: Option<&str>) -> CallResult<wire::Validity> {
         let request = self.http.request(Method::GET, &["sources", id, "validate_permissions"])?;
         request.query(&[("region", region)]).read().await
     }
 
-    pub(crate) async fn upload_info(&self, id: &str) -> Answered<wire::UploadInfo> {
+    pub(crate) async fn upload_info(&self, id: &str) -> CallResult<wire::UploadInfo> {
         self.http.get(&["sources", id, "upload_info"]).await
     }
 
@@ -228,19 +232,28 @@ impl LaunchClient {
         &self,
         provider: &str,
         query: &[(&str, String)],
-    ) -> Answered<Vec<wire::InstanceType>> {
+    ) -> CallResult<Vec<wire::InstanceType>> {
         let request = self.http.request(Method::GET, &["instance_types", provider])?.query(query);
         Ok(request.read::<wire::InstanceTypes>().await?.data)
     }
 
     /// How many instance types there are now.
-    pub(crate) async fn refresh_types(&self, provider: &str, source: &str, region: &str) -> Answered<usize> {
+    pub(crate) async fn refresh_types(
+        &self,
+        provider: &str,
+        source: &str,
+        region: &str,
+    ) -> CallResult<usize> {
         let request = self.http.request(Method::POST, &["instance_types", provider, "refresh"])?;
         let request = request.query(&[("source_id", source), ("region", region)]);
         Ok(request.read::<wire::Refreshed>().await?.types)
     }
 
-    async fn list<T: DeserializeOwned>(&self, what: &str, query: &[(&str, String)]) -> Answered<Page<T>> {
+    async fn list<T: DeserializeOwned>(
+        &self,
+        what: &str,
+        query: &[(&str, String)],
+    ) -> CallResult<ListPage<T>> {
         self.http.request(Method::GET, &[what])?.query(query).read().await
     }
 }

@@ -5,12 +5,12 @@ use std::env;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::api::{LaunchDoor, Permissions, Probe, Service};
-use crate::model::accounts::{AccountBook, DefaultSource};
+use crate::api::{LaunchApiParts, Permissions, Probe, ReadyService};
+use crate::model::accounts::{DefaultSource, SourceDirectory};
 use crate::model::builder_identity::ServiceIdentities;
 use crate::model::{LaunchSettings, Launches};
 use crate::workflows::notice::{Kafka, Notices};
-use ::aws::{self, Keys};
+use ::aws::{self, AccessKeys};
 use ::image_builder::ImageBuilder;
 use ::kafka::{KafkaOptions, Sasl, Security};
 use ::rbac::Rbac;
@@ -32,7 +32,7 @@ const SANDBOX_LIMIT: Duration = Duration::from_secs(5);
 
 /// What launches need, and where word about images comes from.
 #[derive(Clone)]
-pub struct Cloud {
+pub struct CloudClients {
     pub(crate) launches: Arc<Launches>,
     pub(crate) notices: Arc<Notices>,
     pub(crate) events: Option<Events>,
@@ -51,9 +51,9 @@ pub(crate) struct Events {
     pub(crate) topic: String,
 }
 
-impl Cloud {
+impl CloudClients {
     /// `sandbox` stands in for what has no address.
-    pub(crate) async fn connect(given: &Settings, platform: &Platform<'_>) -> Result<Cloud> {
+    pub(crate) async fn connect(given: &Settings, platform: &Platform<'_>) -> Result<CloudClients> {
         let Platform { config, sandbox, store, ring } = *platform;
         let timeout = given.call_timeout.get();
         let sources = given.sources.as_ref().map(|url| SourcesApi::new(url.as_str(), timeout));
@@ -61,14 +61,15 @@ impl Cloud {
         let rbac = given.rbac.as_ref().map(|url| Rbac::new(url.as_str(), timeout));
         let rbac = rbac.transpose().context("cannot use launch.rbac.url")?;
         let stands_in = sandbox.filter(|_| !given.aws.enabled);
-        let book = match &sources {
-            Some(sources) => AccountBook::outside(sources.clone()),
-            None => AccountBook::built_in(Arc::clone(store)).sealed_by(ring.clone()),
+        let directory = match &sources {
+            Some(sources) => SourceDirectory::outside(sources.clone()),
+            None => SourceDirectory::built_in(Arc::clone(store)).sealed_by(ring.clone()),
         };
-        let book = if stands_in.is_some() { book.with_default(DefaultSource::of_sandbox()) } else { book };
+        let directory =
+            if stands_in.is_some() { directory.with_default(DefaultSource::of_sandbox()) } else { directory };
         let retry_first = config.engine.retry.first.get();
         let settings = LaunchSettings { retry_first, ..given.made.clone() };
-        let mut launches = Launches::new(book, Arc::clone(store), settings);
+        let mut launches = Launches::new(directory, Arc::clone(store), settings);
         if let Some(options) = aws(given, stands_in)? {
             launches = launches.with_provider(Arc::new(aws::Aws::new(&options).context("cannot use AWS")?));
         }
@@ -86,7 +87,7 @@ impl Cloud {
             Some(path) => Some(secret(path)?),
             None => builder_stands_in.map(|_| SecretString::from(uuid::Uuid::new_v4().to_string())),
         };
-        Ok(Cloud {
+        Ok(CloudClients {
             launches: Arc::new(launches),
             notices: Arc::new(notices(given, sandbox, kafka.as_ref())?),
             events,
@@ -98,7 +99,7 @@ impl Cloud {
         })
     }
 
-    pub(crate) fn door(&self, config: &Config) -> Result<Option<LaunchDoor>> {
+    pub(crate) fn api_parts(&self, config: &Config) -> Result<Option<LaunchApiParts>> {
         let given = config.section::<Settings>();
         if !given.enabled || !self.has_cloud {
             return Ok(None);
@@ -114,17 +115,17 @@ impl Cloud {
             let form = "is not of the form provisioning:RESOURCE:VERB";
             Permission::parse(text).with_context(|| format!("launch.header_permissions: {text:?} {form}"))
         };
-        let mut probes: BTreeMap<Service, Arc<dyn Probe>> = BTreeMap::new();
+        let mut probes: BTreeMap<ReadyService, Arc<dyn Probe>> = BTreeMap::new();
         if let Some(rbac) = &self.rbac {
-            probes.insert(Service::Rbac, Arc::new(rbac.clone()));
+            probes.insert(ReadyService::Rbac, Arc::new(rbac.clone()));
         }
         if let Some(sources) = &self.sources {
-            probes.insert(Service::Sources, Arc::new(sources.clone()));
+            probes.insert(ReadyService::Sources, Arc::new(sources.clone()));
         }
         if let Some(builder) = &self.launches.builder {
-            probes.insert(Service::ImageBuilder, Arc::new(builder.clone()));
+            probes.insert(ReadyService::ImageBuilder, Arc::new(builder.clone()));
         }
-        Ok(Some(LaunchDoor {
+        Ok(Some(LaunchApiParts {
             trusted_proxies: config.identity.trusted_proxies.clone(),
             rbac: self.rbac.clone().map(|rbac| Arc::new(rbac) as Arc<dyn Permissions>),
             permissions_last: given.rbac_cache.get(),
@@ -132,7 +133,7 @@ impl Cloud {
             default_org: given.organisation.clone(),
             callback_secret: self.callback_secret.clone(),
             probes,
-            ..LaunchDoor::new(Arc::clone(&self.launches))
+            ..LaunchApiParts::new(Arc::clone(&self.launches))
         }))
     }
 
@@ -174,8 +175,11 @@ fn aws(given: &Settings, sandbox: Option<&str>) -> Result<Option<aws::Options>> 
         None => env::var("AWS_SECRET_ACCESS_KEY").ok().map(SecretString::from),
     };
     let session = env::var("AWS_SESSION_TOKEN").ok().filter(|_| access_key_id.is_none());
-    let credentials =
-        id.zip(secret).map(|(id, secret)| Keys { id, secret, session: session.map(SecretString::from) });
+    let credentials = id.zip(secret).map(|(id, secret)| AccessKeys {
+        id,
+        secret,
+        session: session.map(SecretString::from),
+    });
     let (ec2, sts, home) = (ec2.clone(), sts.clone(), region.clone());
     Ok(Some(aws::Options { ec2, sts, home, credentials, timeout }))
 }

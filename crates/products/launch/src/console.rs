@@ -8,7 +8,7 @@ mod try_it;
 
 use crate::api::rights::Verb;
 use api::client::ErrorFormat;
-use console::{Offer, Pages, ProductApi, Visitor};
+use console::{Pages, ProductApi, QuickStart, SignedIn};
 use uuid::Uuid;
 
 /// Where launches are asked for.
@@ -24,14 +24,14 @@ pub fn pages(pages: &mut Pages) {
     }
     pages.home_button(&new::SECTION);
     pages.start_page(launches::SECTION.path);
-    pages.offer(Offer {
+    pages.offer(QuickStart {
         section: &new::SECTION,
         name: "launch",
         title: "Build and launch",
         about: "Builds an image, uploads a key, and launches two machines of it in a cloud account.",
         button: "Start a launch",
         is_for: may_launch,
-        start: |visitor, name| Box::pin(try_it::start(visitor, name)),
+        start: |signed_in, name| Box::pin(try_it::start(signed_in, name)),
     });
     pages.api(ProductApi {
         title: "the launch API",
@@ -45,11 +45,11 @@ pub fn pages(pages: &mut Pages) {
     });
 }
 
-fn may_launch(visitor: &Visitor) -> bool {
-    visitor.may("reservation", Verb::Write)
+fn may_launch(signed_in: &SignedIn) -> bool {
+    signed_in.may("reservation", Verb::Write)
 }
 
 /// Whether they may cancel, retry and terminate.
-fn may_control(visitor: &Visitor) -> bool {
-    visitor.may("reservation", Verb::Control)
+fn may_control(signed_in: &SignedIn) -> bool {
+    signed_in.may("reservation", Verb::Control)
 }

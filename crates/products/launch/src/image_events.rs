@@ -1,8 +1,8 @@
-//! What goes on beside the doors for launches: messages about images are read, and how launches ended is told.
+//! What goes on beside the APIs for launches: messages about images are read, and how launches ended is told.
 
 use std::time::Duration;
 
-use crate::model::hints::{self, Heard, HintError};
+use crate::model::image_events::{self, EventResult, ImageEventError};
 use crate::model::outbox;
 use crate::workflows::source_check;
 use ::kafka::{Consumer, Producer, Received};
@@ -25,7 +25,7 @@ const IDENTITY: &str = "x-rh-identity";
 pub(crate) async fn keep_listening(engine: Engine, events: Events, closing: CancellationToken) {
     let opened = Consumer::new(&events.kafka, &events.topic)
         .and_then(|consumer| Ok((consumer, Producer::new(&events.kafka)?)));
-    let (consumer, graveyard) = match opened {
+    let (consumer, dead_letters) = match opened {
         Ok(both) => both,
         Err(error) => {
             warn!(%error, "messages about images cannot be read; launches look by themselves");
@@ -39,23 +39,25 @@ pub(crate) async fn keep_listening(engine: Engine, events: Events, closing: Canc
         };
         tokio::select! {
             () = closing.cancelled() => break,
-            () = hear(&engine, &graveyard, &received) => consumer.done(&received),
+            () = hear(&engine, &dead_letters, &received) => consumer.done(&received),
         }
     }
     consumer.close().await;
 }
 
 /// Returns when the message has had its effect, or never can have one.
-async fn hear(engine: &Engine, graveyard: &Producer, received: &Received) {
+async fn hear(engine: &Engine, dead_letters: &Producer, received: &Received) {
     loop {
         let identity = received.header(IDENTITY);
-        let error = match hints::from_event(engine, &received.payload, identity).await {
-            Ok(Heard::Told(launches)) => return debug!(launches, "a message about an image"),
-            Ok(Heard::Ignored(why)) => return debug!(why, "a message about an image is of no use"),
-            Err(error) if is_final(&error) => match graveyard.bury(received, &error.to_string()).await {
-                Ok(()) => return warn!(%error, "a message about an image went to the dead letters"),
-                Err(error) => error.to_string(),
-            },
+        let error = match image_events::from_event(engine, &received.payload, identity).await {
+            Ok(EventResult::Told(launches)) => return debug!(launches, "a message about an image"),
+            Ok(EventResult::Ignored(why)) => return debug!(why, "a message about an image is of no use"),
+            Err(error) if is_final(&error) => {
+                match dead_letters.dead_letter(received, &error.to_string()).await {
+                    Ok(()) => return warn!(%error, "a message about an image went to the dead letters"),
+                    Err(error) => error.to_string(),
+                }
+            }
             Err(error) => error.to_string(),
         };
         warn!(error, "a message about an image waits");
@@ -64,11 +66,11 @@ async fn hear(engine: &Engine, graveyard: &Producer, received: &Received) {
 }
 
 /// Whether the same message can never be handled: it must not hold up those behind it.
-fn is_final(error: &HintError) -> bool {
+fn is_final(error: &ImageEventError) -> bool {
     match error {
-        HintError::Submit(SubmitError::Store(error)) => !error.may_heal(),
-        HintError::Submit(SubmitError::Busy { .. } | SubmitError::Changed) => false,
-        HintError::Malformed(_) | HintError::Submit(_) => true,
+        ImageEventError::Submit(SubmitError::Store(error)) => !error.may_heal(),
+        ImageEventError::Submit(SubmitError::Busy { .. } | SubmitError::Changed) => false,
+        ImageEventError::Malformed(_) | ImageEventError::Submit(_) => true,
     }
 }
 

@@ -14,5 +14,5 @@ mod settings;
 pub mod workflows;
 
 pub use self::console::pages;
-pub use product::Launch;
+pub use product::LaunchProduct;
 pub use settings::Settings;

@@ -19,18 +19,18 @@ use app::compose::Systems;
 use app::config::Config;
 use app::product::{Background, Platform, Product, Serving};
 
-use crate::compose::Cloud;
+use crate::compose::CloudClients;
 use crate::settings::Settings;
 
 /// The product is its connection to the clouds.
-pub type Launch = Cloud;
+pub type LaunchProduct = CloudClients;
 
 #[async_trait]
-impl Product for Cloud {
+impl Product for CloudClients {
     type Settings = Settings;
 
-    async fn open(settings: &Settings, platform: &Platform<'_>) -> Result<Cloud> {
-        Cloud::connect(settings, platform).await
+    async fn open(settings: &Settings, platform: &Platform<'_>) -> Result<CloudClients> {
+        CloudClients::connect(settings, platform).await
     }
 
     fn unconnected_workflows(engine: EngineBuilder) -> EngineBuilder {
@@ -54,7 +54,7 @@ impl Product for Cloud {
     }
 
     fn api(&self, config: &Config) -> Result<Option<Arc<dyn Endpoints>>> {
-        Ok(Some(Arc::new(LaunchApi(self.door(config)?))))
+        Ok(Some(Arc::new(LaunchApi(self.api_parts(config)?))))
     }
 
     fn pages(&self, pages: &mut Pages) {

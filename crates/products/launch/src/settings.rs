@@ -9,7 +9,8 @@ use crate::model::identity::{ORG_CHARS_MAX, ServiceIdentity};
 use crate::model::profile::{Profile, ProfileName};
 use ::config::Preset::{Is, Nothing};
 use ::config::{
-    DAY, Entry, HOUR, HttpUrl, Kind, Node, Period, Reader, SECOND, Section, Setting, Value, YEAR, set, text,
+    ConfigValue, DAY, HOUR, HttpUrl, Period, SECOND, Section, SectionReader, Setting, TreeEntry, TreeNode,
+    ValueKind, YEAR, set, text,
 };
 
 use app::config::{ORGANISATION_CLAIM, TRUSTED_PROXIES};
@@ -57,26 +58,26 @@ pub struct Kafka {
     pub status_topic: String,
 }
 
-fn identities(node: &Node) -> Result<ServiceIdentities, Box<Node>> {
+fn identities(node: &TreeNode) -> Result<ServiceIdentities, Box<TreeNode>> {
     let mut all = BTreeMap::new();
-    for Entry { key, node, .. } in entries(node)? {
+    for TreeEntry { key, node, .. } in entries(node)? {
         if key != ANY && !is_id(key) {
-            return Err(Box::new(Node::text(key.clone())));
+            return Err(Box::new(TreeNode::text(key.clone())));
         }
         all.insert(key.clone(), identity(node)?);
     }
     Ok(ServiceIdentities::new(all))
 }
 
-fn identity(node: &Node) -> Result<ServiceIdentity, Box<Node>> {
-    let wrong = |node: &Node| Box::new(node.clone());
-    let id = |node: &Node| text(node, |text| is_id(text).then(|| text.to_owned())).map(Some);
+fn identity(node: &TreeNode) -> Result<ServiceIdentity, Box<TreeNode>> {
+    let wrong = |node: &TreeNode| Box::new(node.clone());
+    let id = |node: &TreeNode| text(node, |text| is_id(text).then(|| text.to_owned())).map(Some);
     let mut identity = ServiceIdentity::default();
-    for Entry { key, node, .. } in entries(node)? {
+    for TreeEntry { key, node, .. } in entries(node)? {
         match (key.as_str(), &node.value) {
             ("org_id", _) => identity.org_id = id(node)?,
             ("account_number", _) => identity.account_number = id(node)?,
-            ("entitlements", Value::List(names)) if names.len() <= ENTITLEMENTS_MAX => {
+            ("entitlements", ConfigValue::List(names)) if names.len() <= ENTITLEMENTS_MAX => {
                 let names = names.iter().map(&id).collect::<Result<Vec<_>, _>>()?;
                 identity.entitlements = names.into_iter().flatten().collect();
             }
@@ -86,8 +87,8 @@ fn identity(node: &Node) -> Result<ServiceIdentity, Box<Node>> {
     Ok(identity)
 }
 
-fn entries(node: &Node) -> Result<&[Entry], Box<Node>> {
-    if let Value::Map(entries) = &node.value { Ok(entries) } else { Err(Box::new(node.clone())) }
+fn entries(node: &TreeNode) -> Result<&[TreeEntry], Box<TreeNode>> {
+    if let ConfigValue::Map(entries) = &node.value { Ok(entries) } else { Err(Box::new(node.clone())) }
 }
 
 /// An organisation, an account number or an entitlement: it goes into a header as it is.
@@ -95,7 +96,7 @@ fn is_id(text: &str) -> bool {
     (1..=ORG_CHARS_MAX).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
-const IDENTITIES: Kind = Kind::Map(
+const IDENTITIES: ValueKind = ValueKind::Map(
     "a map of organisations to `org_id`, `account_number` and `entitlements`, such as {\"13\": {account_number: \
      \"0000013\", entitlements: [rhel]}}",
 );
@@ -104,117 +105,117 @@ const ENTITLEMENTS_MAX: usize = 100;
 impl Section for Settings {
     #[rustfmt::skip]
     const SETTINGS: &'static [Setting] = &[
-        set("launch.enabled", Is("true"), Kind::Switch,
+        set("launch.enabled", Is("true"), ValueKind::Switch,
             "Whether launches are served, where a cloud or the sandbox is there to launch in."),
-        set("launch.profile", Is("wizard"), Kind::OneOf(&["images", "wizard", "inventory", "events"]),
+        set("launch.profile", Is("wizard"), ValueKind::OneOf(&["images", "wizard", "inventory", "events"]),
             "How a launch behaves whose request does not say: one of the four profiles of `docs/guide/launch.md`. The \
              settings below change single points of it."),
-        set("launch.image.source", Nothing, Kind::OneOf(&["poll", "callback", "event"]),
+        set("launch.image.source", Nothing, ValueKind::OneOf(&["poll", "callback", "event"]),
             "Who says that an image is ready. Whatever it is, one read at the Image Builder decides."),
-        set("launch.image.fallback_poll", Nothing, Kind::Time(SECOND, DAY),
+        set("launch.image.fallback_poll", Nothing, ValueKind::Time(SECOND, DAY),
             "How often to look although somebody else is to say so."),
-        set("launch.image.deadline", Is("2h"), Kind::Time(Period::minutes(1), DAY),
+        set("launch.image.deadline", Is("2h"), ValueKind::Time(Period::minutes(1), DAY),
             "How long a build may take."),
-        set("launch.image.poll_first", Is("5s"), Kind::Time(Period::millis(50), HOUR),
+        set("launch.image.poll_first", Is("5s"), ValueKind::Time(Period::millis(50), HOUR),
             "The pause before the second look at a build; each further pause is longer."),
-        set("launch.image.poll_max", Is("1m"), Kind::Time(Period::millis(50), HOUR),
+        set("launch.image.poll_max", Is("1m"), ValueKind::Time(Period::millis(50), HOUR),
             "The longest pause between two looks at a build."),
-        set("launch.image.polls_per_second", Is("50"), Kind::Whole(1, 10_000),
+        set("launch.image.polls_per_second", Is("50"), ValueKind::Whole(1, 10_000),
             "How many looks at builds a replica takes in a second, however many launches wait."),
-        set("launch.parameters_ttl", Is("24h"), Kind::Time(SECOND, YEAR),
+        set("launch.parameters_ttl", Is("24h"), ValueKind::Time(SECOND, YEAR),
             "How long a launch waits for parameters that did not come with the request. Then it is abandoned, and the \
              image is kept."),
-        set("launch.surface", Nothing, Kind::SomeOf(&["images", "wizard", "inventory"]),
+        set("launch.surface", Nothing, ValueKind::SomeOf(&["images", "wizard", "inventory"]),
             "Where the status of a launch is shown."),
-        set("launch.detach", Is("continue"), Kind::OneOf(&["continue", "cancel"]),
+        set("launch.detach", Is("continue"), ValueKind::OneOf(&["continue", "cancel"]),
             "What it means that the window is closed."),
-        set("launch.on_launch_failure", Is("keep_image"), Kind::OneOf(&["keep_image", "hide_compose"]),
+        set("launch.on_launch_failure", Is("keep_image"), ValueKind::OneOf(&["keep_image", "hide_compose"]),
             "What becomes of an image that was built for a launch that failed. A build itself cannot be stopped."),
-        set("launch.partial", Is("all_or_nothing"), Kind::OneOf(&["all_or_nothing", "keep"]),
+        set("launch.partial", Is("all_or_nothing"), ValueKind::OneOf(&["all_or_nothing", "keep"]),
             "Whether fewer instances than asked for are better than none."),
-        set("launch.after_pivot", Is("forward"), Kind::OneOf(&["forward", "rollback"]),
+        set("launch.after_pivot", Is("forward"), ValueKind::OneOf(&["forward", "rollback"]),
             "Whether instances that run are kept when something after their launch goes wrong."),
-        set("launch.amount_max", Is("45"), Kind::Whole(1, 1_000),
+        set("launch.amount_max", Is("45"), ValueKind::Whole(1, 1_000),
             "How many instances one launch may have."),
-        set("launch.active_max", Is("1000"), Kind::Whole(1, 1_000_000),
+        set("launch.active_max", Is("1000"), ValueKind::Whole(1, 1_000_000),
             "How many launches of one organisation may be under way at the same time."),
-        set("launch.address_deadline", Is("5m"), Kind::Time(SECOND, DAY),
+        set("launch.address_deadline", Is("5m"), ValueKind::Time(SECOND, DAY),
             "How long instances may take to get an address."),
-        set("launch.instance_poll", Is("2s"), Kind::Time(Period::millis(50), HOUR),
+        set("launch.instance_poll", Is("2s"), ValueKind::Time(Period::millis(50), HOUR),
             "The pause between two looks at instances that are on their way."),
-        set("launch.settle", Is("15s"), Kind::Time(Period::millis(0), HOUR),
+        set("launch.settle", Is("15s"), ValueKind::Time(Period::millis(0), HOUR),
             "How long a far side may still carry out a call whose answer was lost."),
-        set("launch.capacity_patience", Is("30m"), Kind::Time(SECOND, DAY),
+        set("launch.capacity_patience", Is("30m"), ValueKind::Time(SECOND, DAY),
             "How long to ask again while the cloud has no room."),
-        set("launch.undo_patience", Is("6h"), Kind::Time(SECOND, Period::days(30)),
+        set("launch.undo_patience", Is("6h"), ValueKind::Time(SECOND, Period::days(30)),
             "How long trouble may keep a launch from taking something back before a person has to look."),
-        set("launch.insights_tags", Is("true"), Kind::Switch,
+        set("launch.insights_tags", Is("true"), ValueKind::Switch,
             "Whether instances of AWS write tags for Insights at their first start, so that Inventory shows them. The script is added to the user data of the launch."),
-        set("launch.environment", Nothing, Kind::Text,
+        set("launch.environment", Nothing, ValueKind::Text,
             "What stands behind the number of the launch in the tag `rh-rid`, as in `r-7-stage`: up to 40 letters, digits, dots, hyphens and underscores."),
-        set("launch.organisation", Is("default"), Kind::Text,
+        set("launch.organisation", Is("default"), ValueKind::Text,
             "The organisation on whose behalf API tokens act. An admin may name another in `X-Org-Id`."),
         ORGANISATION_CLAIM,
         TRUSTED_PROXIES,
-        set("launch.header_permissions", Nothing, Kind::Text,
+        set("launch.header_permissions", Nothing, ValueKind::Text,
             "What somebody may do whose identity came in that header while no `launch.rbac.url` is set, such as \
              `provisioning:*:read`, with commas between them."),
-        set("launch.rbac.url", Nothing, Kind::Url,
+        set("launch.rbac.url", Nothing, ValueKind::Url,
             "Where permissions are asked for, with its path, usually `/api/rbac/v1`."),
-        set("launch.rbac.cache", Is("1m"), Kind::Time(Period::millis(0), HOUR),
+        set("launch.rbac.cache", Is("1m"), ValueKind::Time(Period::millis(0), HOUR),
             "How long the permissions of a principal are remembered. One that was taken away ends within this time; `0s` asks for every request."),
-        set("launch.sources.url", Nothing, Kind::Url,
+        set("launch.sources.url", Nothing, ValueKind::Url,
             "Where the Sources API keeps accounts, with its path. Without it they are kept here."),
-        set("launch.image_builder.url", Nothing, Kind::Url,
+        set("launch.image_builder.url", Nothing, ValueKind::Url,
             "Where the Image Builder listens, with its path, usually `/api/image-builder/v1`."),
         set("launch.service_identities", Nothing, IDENTITIES,
             "What an organisation is at the Image Builder whose callers have a token and no `X-Rh-Identity`. `org_id` is the \
              organisation's own name unless it is set; RHEL needs an `account_number` or the entitlement `rhel`. `*` stands \
              for all organisations without an entry. The sandbox has one for `launch.organisation`."),
-        set("launch.call_timeout", Is("10s"), Kind::Time(Period::millis(10), HOUR),
+        set("launch.call_timeout", Is("10s"), ValueKind::Time(Period::millis(10), HOUR),
             "How long one call to these services or to a cloud may be silent."),
-        set("launch.aws.enabled", Is("false"), Kind::Switch,
+        set("launch.aws.enabled", Is("false"), ValueKind::Switch,
             "Whether instances can be launched at AWS. Without it the sandbox stands in where there is one.").external(true),
-        set("launch.aws.endpoint", Is("https://ec2.{region}.amazonaws.com"), Kind::Text,
+        set("launch.aws.endpoint", Is("https://ec2.{region}.amazonaws.com"), ValueKind::Text,
             "Where EC2 is. `{region}` stands for the region of a call."),
-        set("launch.aws.sts_endpoint", Is("https://sts.{region}.amazonaws.com"), Kind::Text,
+        set("launch.aws.sts_endpoint", Is("https://sts.{region}.amazonaws.com"), ValueKind::Text,
             "Where STS is."),
-        set("launch.aws.region", Is("us-east-1"), Kind::Text,
+        set("launch.aws.region", Is("us-east-1"), ValueKind::Text,
             "The region for calls that belong to none, and of launches that name none."),
-        set("launch.aws.access_key_id", Nothing, Kind::Text,
+        set("launch.aws.access_key_id", Nothing, ValueKind::Text,
             "The engine's own credentials, with which it takes the roles of accounts. Without it: `AWS_ACCESS_KEY_ID`."),
-        set("launch.aws.secret_access_key_file", Nothing, Kind::Path,
+        set("launch.aws.secret_access_key_file", Nothing, ValueKind::Path,
             "The file with the secret that belongs to it. Without it: `AWS_SECRET_ACCESS_KEY`."),
-        set("launch.kafka.brokers", Nothing, Kind::Text,
+        set("launch.kafka.brokers", Nothing, ValueKind::Text,
             "The brokers, such as `kafka-1:9092,kafka-2:9092`. Without them no event is read or sent.").external(true),
-        set("launch.kafka.security_protocol", Is("plaintext"), Kind::OneOf(&["plaintext", "ssl", "sasl_plaintext", "sasl_ssl"]),
+        set("launch.kafka.security_protocol", Is("plaintext"), ValueKind::OneOf(&["plaintext", "ssl", "sasl_plaintext", "sasl_ssl"]),
             "How the brokers are spoken to. `ssl` and `sasl_ssl` are TLS, verified with `tls.ca_file` or the authorities of \
              the system."),
-        set("launch.kafka.sasl_mechanism", Is("PLAIN"), Kind::OneOf(&["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"]),
+        set("launch.kafka.sasl_mechanism", Is("PLAIN"), ValueKind::OneOf(&["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"]),
             "How we sign in with `sasl_plaintext` and `sasl_ssl`."),
-        set("launch.kafka.username", Nothing, Kind::Text,
+        set("launch.kafka.username", Nothing, ValueKind::Text,
             "The user for SASL."),
-        set("launch.kafka.password_file", Nothing, Kind::Path,
+        set("launch.kafka.password_file", Nothing, ValueKind::Path,
             "The file with the password for SASL."),
-        set("launch.kafka.group", Is("provision-engine"), Kind::Text,
+        set("launch.kafka.group", Is("provision-engine"), ValueKind::Text,
             "The consumer group that all replicas share."),
-        set("launch.kafka.image_topic", Is("image-builder.compose.status"), Kind::Text,
+        set("launch.kafka.image_topic", Is("image-builder.compose.status"), ValueKind::Text,
             "Where events about images come from. What cannot be read goes to the topic of this name with `.dead-letter` \
              behind it."),
-        set("launch.kafka.notification_topic", Is("platform.notifications.ingress"), Kind::Text,
+        set("launch.kafka.notification_topic", Is("platform.notifications.ingress"), ValueKind::Text,
             "Where it is told how launches ended."),
-        set("launch.kafka.status_topic", Is("platform.sources.status"), Kind::Text,
+        set("launch.kafka.status_topic", Is("platform.sources.status"), ValueKind::Text,
             "Where it is told whether accounts can be used."),
-        set("launch.webhook.url", Nothing, Kind::Url,
+        set("launch.webhook.url", Nothing, ValueKind::Url,
             "Who else is told how launches ended."),
-        set("launch.webhook.secret_file", Nothing, Kind::Path,
+        set("launch.webhook.secret_file", Nothing, ValueKind::Path,
             "The file with the secret that signs those messages."),
-        set("launch.callback_secret_file", Nothing, Kind::Path,
+        set("launch.callback_secret_file", Nothing, ValueKind::Path,
             "The file with the secret that signs callbacks about images. Without it there are none, unless the sandbox \
              makes them."),
     ];
 
-    fn read(settings: &mut Reader<'_>) -> Settings {
+    fn read(settings: &mut SectionReader<'_>) -> Settings {
         Settings {
             enabled: settings.get("launch.enabled"),
             organisation: settings.get("launch.organisation"),
@@ -245,7 +246,7 @@ impl Section for Settings {
     }
 }
 
-fn aws(settings: &mut Reader<'_>) -> Aws {
+fn aws(settings: &mut SectionReader<'_>) -> Aws {
     Aws {
         enabled: settings.get("launch.aws.enabled"),
         ec2: settings.get("launch.aws.endpoint"),
@@ -256,7 +257,7 @@ fn aws(settings: &mut Reader<'_>) -> Aws {
     }
 }
 
-fn launches(settings: &mut Reader<'_>) -> LaunchSettings {
+fn launches(settings: &mut SectionReader<'_>) -> LaunchSettings {
     LaunchSettings {
         profile: profile(settings),
         amount_max: settings.get("launch.amount_max"),
@@ -276,7 +277,7 @@ fn launches(settings: &mut Reader<'_>) -> LaunchSettings {
 }
 
 /// The named profile, with the points changed that are set on their own.
-fn profile(settings: &mut Reader<'_>) -> Profile {
+fn profile(settings: &mut SectionReader<'_>) -> Profile {
     let named = settings.word::<ProfileName>("launch.profile").profile();
     let fallback = settings.get::<Option<Period>>("launch.image.fallback_poll").map(seconds);
     Profile {

@@ -18,12 +18,14 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc2822;
 
 use app::cli::Global;
-use app::client::Answered;
+use app::client::CallResult;
 
-pub(crate) use catalog::Offer;
+pub(crate) use catalog::OfferedPlan;
 pub(crate) use credentials::BrokerArgs;
-pub(crate) use parameters::{Action, Parameter, Parameters, guessed, plain};
-pub(crate) use wire::{Binding, Catalog, Changed, Instance, LastOperation, Plan, RuntimePage, State};
+pub(crate) use parameters::{Parameter, Parameters, SchemaAction, guessed, plain};
+pub(crate) use wire::{
+    Binding, Catalog, Changed, LastOperation, RuntimePage, ServiceInstance, ServicePlan, State,
+};
 
 static BROKER: Api =
     Api { format: ErrorFormat::Osb, noun: "the broker at ", question: "is it a service broker?" };
@@ -32,7 +34,7 @@ static BROKER: Api =
 const OPERATION_CHARS_MAX: usize = 10_000;
 
 #[derive(Debug, Clone)]
-pub(crate) struct Broker {
+pub(crate) struct BrokerClient {
     pub(crate) http: Client,
     /// What opens the list of instances that only our own server has.
     list: Auth,
@@ -40,7 +42,7 @@ pub(crate) struct Broker {
 
 /// A good answer, and what it says besides its body.
 #[derive(Debug)]
-pub(crate) struct Reply<T> {
+pub(crate) struct BrokerAnswer<T> {
     /// Accepted, but not done yet.
     pub(crate) is_going: bool,
     pub(crate) retry_after: Option<Duration>,
@@ -49,18 +51,18 @@ pub(crate) struct Reply<T> {
 
 /// An instance, or a binding of it.
 #[derive(Debug, Clone)]
-pub(crate) struct Subject {
+pub(crate) struct OperationSubject {
     pub(crate) instance: String,
     pub(crate) binding: Option<String>,
 }
 
-impl Subject {
-    pub(crate) fn instance(id: &str) -> Subject {
-        Subject { instance: id.to_owned(), binding: None }
+impl OperationSubject {
+    pub(crate) fn instance(id: &str) -> OperationSubject {
+        OperationSubject { instance: id.to_owned(), binding: None }
     }
 
-    pub(crate) fn binding(instance: &str, id: &str) -> Subject {
-        Subject { instance: instance.to_owned(), binding: Some(id.to_owned()) }
+    pub(crate) fn binding(instance: &str, id: &str) -> OperationSubject {
+        OperationSubject { instance: instance.to_owned(), binding: Some(id.to_owned()) }
     }
 
     fn path(&self) -> Vec<&str> {
@@ -87,55 +89,67 @@ impl Ids {
 
 const INCOMPLETE: [(&str, &str); 1] = [("accepts_incomplete", "true")];
 
-impl Broker {
-    pub(crate) fn find(global: &Global, args: &BrokerArgs) -> anyhow::Result<Broker> {
+impl BrokerClient {
+    pub(crate) fn find(global: &Global, args: &BrokerArgs) -> anyhow::Result<BrokerClient> {
         let (client, list) = args.client(global)?;
         let region = args.broker_region.as_deref().filter(|region| !region.is_empty());
         let base = region.into_iter().flat_map(|region| ["oauth", region]);
-        Ok(Broker { http: client.below(base).api_version(&args.api_version)?, list })
+        Ok(BrokerClient { http: client.below(base).api_version(&args.api_version)?, list })
     }
 
-    pub(crate) async fn catalog(&self) -> Answered<Catalog> {
+    pub(crate) async fn catalog(&self) -> CallResult<Catalog> {
         Ok(self.call(self.http.request(Method::GET, &["v2", "catalog"])?).await?.body)
     }
 
-    pub(crate) async fn provision(&self, id: &str, body: &ProvisionBody) -> Answered<Reply<Changed>> {
-        let request = self.http.request(Method::PUT, &Subject::instance(id).path())?;
+    pub(crate) async fn provision(
+        &self,
+        id: &str,
+        body: &ProvisionBody,
+    ) -> CallResult<BrokerAnswer<Changed>> {
+        let request = self.http.request(Method::PUT, &OperationSubject::instance(id).path())?;
         self.change(request.json(body)).await
     }
 
-    pub(crate) async fn update(&self, id: &str, body: &UpdateBody) -> Answered<Reply<Changed>> {
-        let request = self.http.request(Method::PATCH, &Subject::instance(id).path())?;
+    pub(crate) async fn update(&self, id: &str, body: &UpdateBody) -> CallResult<BrokerAnswer<Changed>> {
+        let request = self.http.request(Method::PATCH, &OperationSubject::instance(id).path())?;
         self.change(request.json(body)).await
     }
 
     /// Deletes an instance or a binding.
-    pub(crate) async fn delete(&self, subject: &Subject, ids: &Ids) -> Answered<Reply<Changed>> {
+    pub(crate) async fn delete(
+        &self,
+        subject: &OperationSubject,
+        ids: &Ids,
+    ) -> CallResult<BrokerAnswer<Changed>> {
         self.change(self.http.request(Method::DELETE, &subject.path())?.query(&ids.query())).await
     }
 
-    pub(crate) async fn bind(&self, subject: &Subject, body: &BindBody) -> Answered<Reply<Binding>> {
+    pub(crate) async fn bind(
+        &self,
+        subject: &OperationSubject,
+        body: &BindBody,
+    ) -> CallResult<BrokerAnswer<Binding>> {
         let request = self.http.request(Method::PUT, &subject.path())?.query(&INCOMPLETE);
-        let reply: Reply<Binding> = self.call(request.json(body)).await?;
+        let reply: BrokerAnswer<Binding> = self.call(request.json(body)).await?;
         self.check_operation(reply.body.operation.as_deref())?;
         Ok(reply)
     }
 
-    pub(crate) async fn instance(&self, id: &str) -> Answered<Instance> {
-        Ok(self.call(self.http.request(Method::GET, &Subject::instance(id).path())?).await?.body)
+    pub(crate) async fn instance(&self, id: &str) -> CallResult<ServiceInstance> {
+        Ok(self.call(self.http.request(Method::GET, &OperationSubject::instance(id).path())?).await?.body)
     }
 
-    pub(crate) async fn binding(&self, subject: &Subject, ids: &Ids) -> Answered<Binding> {
+    pub(crate) async fn binding(&self, subject: &OperationSubject, ids: &Ids) -> CallResult<Binding> {
         let request = self.http.request(Method::GET, &subject.path())?;
         Ok(self.call(request.query(&ids.query())).await?.body)
     }
 
     pub(crate) async fn last_operation(
         &self,
-        subject: &Subject,
+        subject: &OperationSubject,
         ids: Option<&Ids>,
         operation: Option<&str>,
-    ) -> Answered<Reply<LastOperation>> {
+    ) -> CallResult<BrokerAnswer<LastOperation>> {
         let mut path = subject.path();
         path.push("last_operation");
         let mut request = self.http.request(Method::GET, &path)?;
@@ -149,30 +163,34 @@ impl Broker {
     }
 
     /// One page of the list that our own server has. It is not part of the API of brokers.
-    pub(crate) async fn runtimes(&self, size: usize, cursor: Option<&str>) -> Answered<RuntimePage> {
+    pub(crate) async fn runtimes(&self, size: usize, cursor: Option<&str>) -> CallResult<RuntimePage> {
         let own = self.http.with_auth(self.list.clone());
         let request = own.request(Method::GET, &["runtimes"])?.query(&[("page_size", size)]);
         Ok(self.call(request.query(&[("cursor", cursor)])).await?.body)
     }
 
-    async fn change(&self, request: Request<'_>) -> Answered<Reply<Changed>> {
-        let reply: Reply<Changed> = self.call(request.query(&INCOMPLETE)).await?;
+    async fn change(&self, request: Request<'_>) -> CallResult<BrokerAnswer<Changed>> {
+        let reply: BrokerAnswer<Changed> = self.call(request.query(&INCOMPLETE)).await?;
         self.check_operation(reply.body.operation.as_deref())?;
         Ok(reply)
     }
 
-    fn check_operation(&self, operation: Option<&str>) -> Answered<()> {
+    fn check_operation(&self, operation: Option<&str>) -> CallResult<()> {
         let is_too_long = operation.is_some_and(|text| text.chars().count() > OPERATION_CHARS_MAX);
         if is_too_long { Err(self.http.unexpected("an operation with an endless name")) } else { Ok(()) }
     }
 
-    async fn call<T: DeserializeOwned>(&self, request: Request<'_>) -> Answered<Reply<T>> {
+    async fn call<T: DeserializeOwned>(&self, request: Request<'_>) -> CallResult<BrokerAnswer<T>> {
         let answer = request.send().await?;
         if !matches!(answer.status, StatusCode::OK | StatusCode::CREATED | StatusCode::ACCEPTED) {
             return Err(self.http.unexpected(format!("status {}", answer.status)));
         }
         let retry_after = retry_after(&answer.headers, WallClock.now());
-        Ok(Reply { is_going: answer.status == StatusCode::ACCEPTED, retry_after, body: answer.json()? })
+        Ok(BrokerAnswer {
+            is_going: answer.status == StatusCode::ACCEPTED,
+            retry_after,
+            body: answer.json()?,
+        })
     }
 }
 

@@ -10,14 +10,14 @@ use http_client::DriverError;
 use kubernetes::{Clusters, HttpClusters};
 use provisioner::{HttpProvisioner, Provisioner};
 
-use crate::model::Runtimes;
+use crate::model::RuntimesSettings;
 use crate::model::accounts::Accounts;
 use crate::model::override_source::OverrideSource;
 use crate::workflows::external::ExternalSteps;
 
 #[derive(Clone)]
 pub struct Clients {
-    pub runtimes: Arc<Runtimes>,
+    pub runtimes: Arc<RuntimesSettings>,
     pub provisioner: Arc<dyn Provisioner>,
     pub director: Option<Arc<dyn Director>>,
     pub clusters: Arc<dyn Clusters>,
@@ -29,11 +29,11 @@ pub struct Clients {
 }
 
 impl Clients {
-    /// Clients for far sides that are all at one address, as the sandbox has them.
+    /// Clients for external systems that are all at one address, as the sandbox has them.
     pub fn at(
         url: &str,
         timeout: Duration,
-        runtimes: Runtimes,
+        runtimes: RuntimesSettings,
         store: Arc<dyn Store>,
     ) -> Result<Clients, DriverError> {
         let clock = Arc::new(WallClock);

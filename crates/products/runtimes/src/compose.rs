@@ -8,7 +8,7 @@ use crate::Clients;
 use crate::model::accounts::Accounts;
 use crate::model::catalog::Catalog;
 use crate::model::override_source::{OverrideFiles, OverrideObjects, OverrideSource};
-use crate::model::{AuditLog, Components, Runtimes, ServiceManager};
+use crate::model::{AuditLog, Components, RuntimesSettings, ServiceManager};
 use crate::workflows::external::ExternalSteps;
 use ::director::{ClientCredentials, Director, HttpDirector};
 use ::kubernetes::{Clusters, HttpClusters};
@@ -20,11 +20,11 @@ use engine::store::{MemoryStore, Store};
 
 use crate::no_provisioner::NoProvisioner;
 use crate::settings::{
-    Director as DirectorSettings, Login, Provisioner as ProvisionerSettings, Runtime, Settings,
+    Director as DirectorSettings, Login, Provisioner as ProvisionerSettings, RuntimeSettings, Settings,
 };
 use app::compose::{read, secret};
 
-fn runtimes(runtime: &Runtime) -> Result<Runtimes> {
+fn runtimes(runtime: &RuntimeSettings) -> Result<RuntimesSettings> {
     let catalog = parsed(runtime.catalog.as_deref(), Catalog::parse)?.unwrap_or_else(Catalog::built_in);
     let catalog = if runtime.target_secret {
         catalog.offering_target_secret().map_err(|error| anyhow!("runtime.catalog: {error}"))?
@@ -33,7 +33,7 @@ fn runtimes(runtime: &Runtime) -> Result<Runtimes> {
     };
     let components =
         parsed(runtime.components.as_deref(), Components::parse)?.unwrap_or_else(Components::built_in);
-    Ok(Runtimes {
+    Ok(RuntimesSettings {
         catalog: Arc::new(catalog),
         components: Arc::new(components),
         kyma_version: runtime.kyma_version.clone(),
@@ -61,7 +61,7 @@ fn accounts(settings: &Settings, store: Arc<dyn Store>) -> Result<Accounts> {
     Ok(Accounts::new(accounts.unwrap_or_else(Accounts::shared_by_all), store))
 }
 
-/// `sandbox` is the base address of the far sides to use where none is configured.
+/// `sandbox` is the base address of the external systems to use where none is configured.
 pub(crate) fn provisioner(
     config: &ProvisionerSettings,
     sandbox: Option<&str>,
@@ -103,7 +103,10 @@ pub(crate) fn director(settings: &Settings, sandbox: Option<&str>) -> Result<Opt
     Ok(Some(Arc::new(director.context("cannot use the Director")?)))
 }
 
-fn override_sources(runtime: &Runtime, clusters: &Arc<dyn Clusters>) -> Result<Vec<Arc<dyn OverrideSource>>> {
+fn override_sources(
+    runtime: &RuntimeSettings,
+    clusters: &Arc<dyn Clusters>,
+) -> Result<Vec<Arc<dyn OverrideSource>>> {
     let mut sources: Vec<Arc<dyn OverrideSource>> = Vec::new();
     if let Some(dir) = &runtime.overrides {
         let files = OverrideFiles::open(dir).map_err(|error| anyhow!("runtime.overrides: {error}"))?;
@@ -120,7 +123,7 @@ fn override_sources(runtime: &Runtime, clusters: &Arc<dyn Clusters>) -> Result<V
 /// Everything that steps need, none of it connected to anything.
 pub(crate) fn unconnected() -> Clients {
     Clients {
-        runtimes: Arc::new(Runtimes::default()),
+        runtimes: Arc::new(RuntimesSettings::default()),
         provisioner: Arc::new(NoProvisioner),
         director: None,
         clusters: Arc::new(HttpClusters::new(Duration::from_secs(1))),

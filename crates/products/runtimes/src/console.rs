@@ -23,7 +23,7 @@ use engine::Capability;
 
 use console::list::live;
 use console::parts::Icon;
-use console::{Desk, Offer, Pages, ProductApi, Section, Visitor, path};
+use console::{ConsoleState, Pages, ProductApi, QuickStart, Section, SignedIn, path};
 
 const VERSION: (HeaderName, HeaderValue) =
     (HeaderName::from_static("x-broker-api-version"), HeaderValue::from_static("2.17"));
@@ -33,21 +33,21 @@ static SECTION: Section = Section {
     path: "/console/runtimes",
     icon: Icon::Cluster,
     position: 50,
-    is_for: Visitor::may_look,
+    is_for: SignedIn::may_look,
 };
 
 /// Adds the pages of runtimes.
 pub fn pages(pages: &mut Pages) {
     pages.section(&SECTION);
     pages.routes(routes());
-    pages.offer(Offer {
+    pages.offer(QuickStart {
         section: &SECTION,
         name: "runtime",
         title: "A runtime",
         about: "Asks the Provisioner for a Kubernetes cluster, as a platform does through the service broker.",
         button: "Start a runtime",
-        is_for: |visitor| visitor.can(Capability::UseBroker),
-        start: |visitor, name| Box::pin(try_it::start(visitor, name)),
+        is_for: |signed_in| signed_in.can(Capability::UseBroker),
+        start: |signed_in, name| Box::pin(try_it::start(signed_in, name)),
     });
     pages.api(ProductApi {
         title: "the service broker",
@@ -72,7 +72,7 @@ fn page(id: &str) -> String {
     format!("{}/{}", SECTION.path, path::part(id))
 }
 
-fn routes() -> Router<Desk> {
+fn routes() -> Router<ConsoleState> {
     Router::new()
         .route("/console/runtimes", get(list::list))
         .route("/console/runtimes/live", get(live::<list::Filters>))

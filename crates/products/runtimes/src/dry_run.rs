@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use crate::model::catalog::{Plan, Purpose};
-use crate::model::{Instance, Parameters, seal_json};
+use crate::model::catalog::{CatalogPlan, Purpose};
+use crate::model::{InstanceRecord, Parameters, seal_json};
 use crate::workflows::provision;
 use anyhow::{Result, anyhow, bail};
 use engine::secret::Sealer;
-use engine::store::{MemoryStore, Portrait, Store};
-use engine::{Rehearsal, Resource, WallClock};
+use engine::store::{MemoryStore, RecordUpdate, Store};
+use engine::{DryRun, Resource, WallClock};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -17,7 +17,7 @@ use crate::settings::Settings;
 
 /// What a platform would ask for. A body of the broker's API can be given as it is.
 #[derive(Debug, Deserialize)]
-struct Asked {
+struct DryRunRequest {
     #[serde(default = "example_id")]
     instance_id: String,
     /// Name or id.
@@ -35,7 +35,7 @@ fn example_id() -> String {
 
 /// The request that `create_runtime` would send.
 pub(crate) async fn dry_run(settings: &Settings, asked: Value) -> Result<Value> {
-    let asked: Asked = engine::parse(asked).map_err(|error| anyhow!("--params: {error}"))?;
+    let asked: DryRunRequest = engine::parse(asked).map_err(|error| anyhow!("--params: {error}"))?;
     // What the request is made of comes from the configuration; what would be called does not exist.
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
     let drivers = configured(settings, &store, crate::compose::unconnected())?;
@@ -49,35 +49,36 @@ pub(crate) async fn dry_run(settings: &Settings, asked: Value) -> Result<Value> 
     let read = Parameters::read(&asked.parameters).map_err(|error| anyhow!(error))?;
     read.check(plan.defaults.min, plan.defaults.max).map_err(|error| anyhow!(error))?;
     let account = text(&asked.context, "globalaccount_id").unwrap_or_else(|| "example".into());
-    let rehearsal = Rehearsal {
+    let dry_run_context = DryRun {
         tenant: account.clone(),
-        resource: Instance::resource(&asked.instance_id),
+        resource: InstanceRecord::resource(&asked.instance_id),
         params: json!({"instance_id": asked.instance_id}),
         clock: Arc::new(WallClock),
     };
     let record = |sealer: &Sealer| record(&asked, plan, &catalog.service.id, account, sealer);
-    let op = provision::plan(&drivers).preview(rehearsal, record).await.map_err(|error| anyhow!(error))?;
+    let op =
+        provision::plan(&drivers).preview(dry_run_context, record).await.map_err(|error| anyhow!(error))?;
     op.input.request.ok_or_else(|| anyhow!("no step showed a request"))
 }
 
 fn record(
-    asked: &Asked,
-    plan: &Plan,
+    asked: &DryRunRequest,
+    plan: &CatalogPlan,
     service_id: &str,
     account: String,
     sealer: &Sealer,
-) -> Result<Portrait, String> {
+) -> Result<RecordUpdate, String> {
     let (parameters, context) = (seal_json(&asked.parameters, sealer), seal_json(&asked.context, sealer));
     let region = asked.parameters.get("region").and_then(Value::as_str);
-    let instance = Instance {
+    let instance = InstanceRecord {
         plan: plan.name.clone(),
         provider: plan.provider.as_str().to_owned(),
         region: plan.region(region, None),
         account,
         subaccount: text(&asked.context, "subaccount_id").unwrap_or_else(|| "example".into()),
-        ..Instance::new(&asked.instance_id, service_id, &plan.id, parameters, context)
+        ..InstanceRecord::new(&asked.instance_id, service_id, &plan.id, parameters, context)
     };
-    instance.portrait()
+    instance.record_update()
 }
 
 fn text(map: &Map<String, Value>, key: &str) -> Option<String> {

@@ -2,7 +2,7 @@
 
 use ::http_client::DriverError;
 use ::provisioner::{
-    Caller, OperationStatus, ProvisionRuntimeInput, Provisioner, RuntimeStatus, UpgradeRuntimeInput,
+    OnBehalfOf, OperationStatus, ProvisionRuntimeInput, Provisioner, RuntimeStatus, UpgradeRuntimeInput,
     UpgradeShootInput,
 };
 use async_trait::async_trait;
@@ -20,19 +20,19 @@ fn no_provisioner<T>() -> Result<T, DriverError> {
 impl Provisioner for NoProvisioner {
     async fn provision_runtime(
         &self,
-        _: Caller<'_>,
+        _: OnBehalfOf<'_>,
         _: &ProvisionRuntimeInput,
     ) -> Result<OperationStatus, DriverError> {
         no_provisioner()
     }
 
-    async fn deprovision_runtime(&self, _: Caller<'_>, _: &str) -> Result<String, DriverError> {
+    async fn deprovision_runtime(&self, _: OnBehalfOf<'_>, _: &str) -> Result<String, DriverError> {
         no_provisioner()
     }
 
     async fn upgrade_runtime(
         &self,
-        _: Caller<'_>,
+        _: OnBehalfOf<'_>,
         _: &str,
         _: &UpgradeRuntimeInput,
     ) -> Result<OperationStatus, DriverError> {
@@ -41,18 +41,18 @@ impl Provisioner for NoProvisioner {
 
     async fn upgrade_shoot(
         &self,
-        _: Caller<'_>,
+        _: OnBehalfOf<'_>,
         _: &str,
         _: &UpgradeShootInput,
     ) -> Result<OperationStatus, DriverError> {
         no_provisioner()
     }
 
-    async fn operation_status(&self, _: Caller<'_>, _: &str) -> Result<OperationStatus, DriverError> {
+    async fn operation_status(&self, _: OnBehalfOf<'_>, _: &str) -> Result<OperationStatus, DriverError> {
         no_provisioner()
     }
 
-    async fn runtime_status(&self, _: Caller<'_>, _: &str) -> Result<RuntimeStatus, DriverError> {
+    async fn runtime_status(&self, _: OnBehalfOf<'_>, _: &str) -> Result<RuntimeStatus, DriverError> {
         no_provisioner()
     }
 }

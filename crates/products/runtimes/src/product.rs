@@ -52,7 +52,7 @@ impl Product for Runtimes {
     fn commands(commands: &mut Commands) {
         commands.add_async("catalog", crate::cli::catalog::run);
         commands.add_async("instances", crate::cli::instances::run);
-        commands.resource(|given| Some(crate::model::instance::Instance::resource(given)));
+        commands.resource(|given| Some(crate::model::instance::InstanceRecord::resource(given)));
         commands.complete("PLAN", |global| Box::pin(crate::cli::catalog::complete(global)));
         commands.complete("INSTANCE", |global| Box::pin(crate::cli::instances::complete(global)));
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::api::osb::{MissingVersion, OsbSettings};
 use crate::model::UnknownOutcome;
 use ::config::Preset::{Is, Nothing};
-use ::config::{DAY, HOUR, HttpUrl, Kind, Period, Reader, SECOND, Section, Setting, set};
+use ::config::{DAY, HOUR, HttpUrl, Period, SECOND, Section, SectionReader, Setting, ValueKind, set};
 use ::provisioner::Dialect;
 
 /// Everything about runtimes.
@@ -14,12 +14,12 @@ pub struct Settings {
     pub provisioner: Provisioner,
     pub director: Director,
     pub kubernetes_timeout: Period,
-    pub runtime: Runtime,
+    pub runtime: RuntimeSettings,
     pub osb: OsbSettings,
 }
 
 #[derive(Debug, Clone)]
-pub struct Runtime {
+pub struct RuntimeSettings {
     pub catalog: Option<PathBuf>,
     pub components: Option<PathBuf>,
     pub accounts: Option<PathBuf>,
@@ -74,92 +74,92 @@ pub struct Director {
 impl Section for Settings {
     #[rustfmt::skip]
     const SETTINGS: &'static [Setting] = &[
-        set("drivers.provisioner.url", Nothing, Kind::Url,
+        set("drivers.provisioner.url", Nothing, ValueKind::Url,
             "Where the Runtime Provisioner listens, with its path, usually `/graphql`."),
-        set("drivers.provisioner.timeout", Is("30s"), Kind::Time(Period::millis(10), HOUR),
+        set("drivers.provisioner.timeout", Is("30s"), ValueKind::Time(Period::millis(10), HOUR),
             "How long one call to the Provisioner may be silent; a whole call ends after twice that."),
-        set("drivers.provisioner.dialect", Is("auto"), Kind::OneOf(&["auto", "2020", "2021", "2022"]),
+        set("drivers.provisioner.dialect", Is("auto"), ValueKind::OneOf(&["auto", "2020", "2021", "2022"]),
             "Which schema the Provisioner has, by the first year of it. With `auto` the server asks the Provisioner for its \
              schema; name the year where introspection is turned off there."),
-        set("drivers.director.url", Nothing, Kind::Url,
+        set("drivers.director.url", Nothing, ValueKind::Url,
             "Where the Director listens, with its path. It knows which runtimes exist: with it, a runtime whose making \
              had no answer is found again."),
-        set("drivers.director.timeout", Is("30s"), Kind::Time(Period::millis(10), HOUR),
+        set("drivers.director.timeout", Is("30s"), ValueKind::Time(Period::millis(10), HOUR),
             "How long one call to the Director may be silent."),
-        set("drivers.director.token_url", Nothing, Kind::Url,
+        set("drivers.director.token_url", Nothing, ValueKind::Url,
             "Where tokens for the Director are issued. Without it calls carry none."),
-        set("drivers.director.client_id", Nothing, Kind::Text,
+        set("drivers.director.client_id", Nothing, ValueKind::Text,
             "The client that asks for those tokens."),
-        set("drivers.director.client_secret_file", Nothing, Kind::Path,
+        set("drivers.director.client_secret_file", Nothing, ValueKind::Path,
             "The file with the client's secret."),
-        set("drivers.director.scope", Nothing, Kind::Text,
+        set("drivers.director.scope", Nothing, ValueKind::Text,
             "The scope of those tokens."),
-        set("drivers.kubernetes.timeout", Is("15s"), Kind::Time(Period::millis(10), HOUR),
+        set("drivers.kubernetes.timeout", Is("15s"), ValueKind::Time(Period::millis(10), HOUR),
             "How long one call to a cluster may be silent."),
-        set("runtime.catalog", Nothing, Kind::Path,
+        set("runtime.catalog", Nothing, ValueKind::Path,
             "The YAML file with the service and its plans. Without it: the built-in ones."),
-        set("runtime.components", Nothing, Kind::Path,
+        set("runtime.components", Nothing, ValueKind::Path,
             "The YAML file with the components of a runtime, in the order of installation. Without it: the built-in \
              ones."),
-        set("runtime.accounts", Nothing, Kind::Path,
+        set("runtime.accounts", Nothing, ValueKind::Path,
             "The YAML file with the accounts of the clouds. Without it one shared account per cloud is assumed, \
              `shared-azure` and so on."),
-        set("runtime.target_secret", Is("false"), Kind::Switch,
+        set("runtime.target_secret", Is("false"), ValueKind::Switch,
             "Whether a request may choose its cloud account with the parameter `targetSecret`, among those that its tenant \
              may use. Off: the parameter is not in the catalog and is refused."),
-        set("runtime.overrides", Nothing, Kind::Path,
+        set("runtime.overrides", Nothing, ValueKind::Path,
             "The directory with overrides for runtimes, watched for changes."),
-        set("runtime.override_objects.kubeconfig", Nothing, Kind::Path,
+        set("runtime.override_objects.kubeconfig", Nothing, ValueKind::Path,
             "The kubeconfig of the cluster whose labelled ConfigMaps and Secrets are overrides for runtimes.").external(true),
-        set("runtime.override_objects.namespace", Is("kcp-system"), Kind::Text,
+        set("runtime.override_objects.namespace", Is("kcp-system"), ValueKind::Text,
             "The namespace of those objects."),
-        set("runtime.steps", Nothing, Kind::Path,
+        set("runtime.steps", Nothing, ValueKind::Path,
             "The YAML file that declares external steps.").external(true),
-        set("runtime.kyma_version", Is("1.24.8"), Kind::Text,
+        set("runtime.kyma_version", Is("1.24.8"), ValueKind::Text,
             "The version of Kyma for requests that name none."),
-        set("runtime.kubernetes_version", Is("1.21.5"), Kind::Text,
+        set("runtime.kubernetes_version", Is("1.21.5"), ValueKind::Text,
             "The version of Kubernetes for new clusters."),
-        set("runtime.poll", Is("30s"), Kind::Time(Period::millis(50), HOUR),
+        set("runtime.poll", Is("30s"), ValueKind::Time(Period::millis(50), HOUR),
             "The longest pause between two looks at what the Provisioner works on; the first ones are shorter."),
-        set("runtime.settle", Is("90s"), Kind::Time(Period::millis(0), DAY),
+        set("runtime.settle", Is("90s"), ValueKind::Time(Period::millis(0), DAY),
             "How long after a call without an answer its effect may still show up. Should be longer than a call may take."),
-        set("runtime.unknown_outcome", Is("ask"), Kind::OneOf(&["ask", "create_again"]),
+        set("runtime.unknown_outcome", Is("ask"), ValueKind::OneOf(&["ask", "create_again"]),
             "What to do when nobody knows whether a runtime was made and no Director can tell: wait for an operator's \
              signal, or make one at the risk of having two."),
-        set("runtime.cluster_role", Is("cluster-admin"), Kind::Text,
+        set("runtime.cluster_role", Is("cluster-admin"), ValueKind::Text,
             "The cluster role that the credentials of a binding have."),
-        set("runtime.expiry_check", Is("30s"), Kind::Time(SECOND, DAY),
+        set("runtime.expiry_check", Is("30s"), ValueKind::Time(SECOND, DAY),
             "How often the engine looks for instances and bindings whose time is over."),
-        set("runtime.service_manager.url", Nothing, Kind::Url,
+        set("runtime.service_manager.url", Nothing, ValueKind::Url,
             "The service manager of runtimes whose request brings none."),
-        set("runtime.service_manager.username", Nothing, Kind::Text,
+        set("runtime.service_manager.username", Nothing, ValueKind::Text,
             "The user of that service manager."),
-        set("runtime.service_manager.password_file", Nothing, Kind::Path,
+        set("runtime.service_manager.password_file", Nothing, ValueKind::Path,
             "The file with that user's password."),
-        set("runtime.service_manager.always", Is("false"), Kind::Switch,
+        set("runtime.service_manager.always", Is("false"), ValueKind::Switch,
             "Whether it is used also when the request brings another one."),
-        set("runtime.audit_log.url", Nothing, Kind::Url,
+        set("runtime.audit_log.url", Nothing, ValueKind::Url,
             "Where runtimes send their audit log."),
-        set("runtime.audit_log.username", Nothing, Kind::Text,
+        set("runtime.audit_log.username", Nothing, ValueKind::Text,
             "The user of that audit log."),
-        set("runtime.audit_log.password_file", Nothing, Kind::Path,
+        set("runtime.audit_log.password_file", Nothing, ValueKind::Path,
             "The file with that user's password."),
-        set("osb.gone", Is("false"), Kind::Switch,
+        set("osb.gone", Is("false"), ValueKind::Switch,
             "Whether `last_operation` answers 410 as soon as a deletion is over, instead of 200 with `succeeded` first."),
-        set("osb.catalog_level", Is("2.17"), Kind::OneOf(&["2.11", "2.12", "2.13", "2.14", "2.15", "2.16", "2.17"]),
+        set("osb.catalog_level", Is("2.17"), ValueKind::OneOf(&["2.11", "2.12", "2.13", "2.14", "2.15", "2.16", "2.17"]),
             "The version of the API whose fields the catalog shows; older platforms may refuse newer fields."),
-        set("osb.missing_version", Is("412"), Kind::Whole(400, 412),
+        set("osb.missing_version", Is("412"), ValueKind::Whole(400, 412),
             "The status for requests without `X-Broker-API-Version`: 412 or 400."),
-        set("osb.retry_after", Is("2s"), Kind::Time(SECOND, HOUR),
+        set("osb.retry_after", Is("2s"), ValueKind::Time(SECOND, HOUR),
             "How long a platform is asked to wait before it polls again."),
-        set("osb.bind_wait", Is("15s"), Kind::Time(SECOND, Period::minutes(10)),
+        set("osb.bind_wait", Is("15s"), ValueKind::Time(SECOND, Period::minutes(10)),
             "How long a synchronous binding may take."),
-        set("compat.keb", Is("false"), Kind::Switch,
+        set("compat.keb", Is("false"), ValueKind::Switch,
             "Whether the broker keeps the habits of the Kyma Environment Broker where they differ from the \
              specification."),
     ];
 
-    fn read(settings: &mut Reader<'_>) -> Settings {
+    fn read(settings: &mut SectionReader<'_>) -> Settings {
         Settings {
             provisioner: provisioner(settings),
             director: director(settings),
@@ -170,8 +170,8 @@ impl Section for Settings {
     }
 }
 
-fn runtime(settings: &mut Reader<'_>) -> Runtime {
-    Runtime {
+fn runtime(settings: &mut SectionReader<'_>) -> RuntimeSettings {
+    RuntimeSettings {
         catalog: settings.get("runtime.catalog"),
         components: settings.get("runtime.components"),
         accounts: settings.get("runtime.accounts"),
@@ -198,7 +198,7 @@ fn runtime(settings: &mut Reader<'_>) -> Runtime {
     }
 }
 
-fn login(settings: &mut Reader<'_>, section: &str) -> Login {
+fn login(settings: &mut SectionReader<'_>, section: &str) -> Login {
     let login = Login {
         url: settings.get(&format!("{section}.url")),
         username: settings.get(&format!("{section}.username")),
@@ -212,7 +212,7 @@ fn login(settings: &mut Reader<'_>, section: &str) -> Login {
     login
 }
 
-fn provisioner(settings: &mut Reader<'_>) -> Provisioner {
+fn provisioner(settings: &mut SectionReader<'_>) -> Provisioner {
     Provisioner {
         url: settings.get("drivers.provisioner.url"),
         timeout: settings.get("drivers.provisioner.timeout"),
@@ -220,7 +220,7 @@ fn provisioner(settings: &mut Reader<'_>) -> Provisioner {
     }
 }
 
-fn director(settings: &mut Reader<'_>) -> Director {
+fn director(settings: &mut SectionReader<'_>) -> Director {
     let director = Director {
         url: settings.get("drivers.director.url"),
         timeout: settings.get("drivers.director.timeout"),
@@ -237,7 +237,7 @@ fn director(settings: &mut Reader<'_>) -> Director {
     director
 }
 
-fn osb(settings: &mut Reader<'_>) -> OsbSettings {
+fn osb(settings: &mut SectionReader<'_>) -> OsbSettings {
     let missing_version = match settings.get::<u64>("osb.missing_version") {
         400 => MissingVersion::BadRequest,
         412 => MissingVersion::PreconditionFailed,

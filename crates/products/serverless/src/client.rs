@@ -3,7 +3,7 @@
 mod credentials;
 mod runtime;
 
-use crate::api::wire::{Operation, OperationState, Progress};
+use crate::api::wire::{OperationState, Progress, RuntimeOperation};
 use api::CognitBody;
 use api::client::{Api, Auth, CallError, Client, ErrorFormat, Request};
 use reqwest::{Method, StatusCode};
@@ -11,10 +11,10 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use app::cli::Global;
-use app::client::{Address, Answered};
+use app::client::{Address, CallResult};
 
 pub(crate) use credentials::OpenNebulaArgs;
-pub use runtime::{Role, Runtime, State};
+pub use runtime::{FunctionRole, RuntimeBody, State};
 
 static SERVERLESS: Api = Api {
     format: ErrorFormat::Cognit,
@@ -28,15 +28,15 @@ pub(crate) struct ServerlessClient {
 }
 
 #[derive(serde::Deserialize)]
-struct Envelope {
+struct RuntimeEnvelope {
     #[serde(rename = "SERVERLESS_RUNTIME")]
-    runtime: Runtime,
+    runtime: RuntimeBody,
 }
 
 #[derive(serde::Deserialize)]
-struct Listing {
+struct RuntimeListing {
     #[serde(rename = "SERVERLESS_RUNTIMES")]
-    runtimes: Vec<Runtime>,
+    runtimes: Vec<RuntimeBody>,
 }
 
 impl ServerlessClient {
@@ -47,45 +47,45 @@ impl ServerlessClient {
         Ok(ServerlessClient { http: client.below(["serverless-runtimes"]) })
     }
 
-    pub(crate) async fn runtime(&self, id: i32) -> Answered<Runtime> {
-        let envelope: Envelope = self.http.get(&[&id.to_string()]).await?;
+    pub(crate) async fn runtime(&self, id: i32) -> CallResult<RuntimeBody> {
+        let envelope: RuntimeEnvelope = self.http.get(&[&id.to_string()]).await?;
         Ok(envelope.runtime)
     }
 
     /// A page of runtimes, the newest first.
-    pub(crate) async fn runtimes(&self, query: &[(&str, String)]) -> Answered<Vec<Runtime>> {
-        let listing: Listing = self.http.request(Method::GET, &[])?.query(query).read().await?;
+    pub(crate) async fn runtimes(&self, query: &[(&str, String)]) -> CallResult<Vec<RuntimeBody>> {
+        let listing: RuntimeListing = self.http.request(Method::GET, &[])?.query(query).read().await?;
         Ok(listing.runtimes)
     }
 
     /// The same key with the same body is the same runtime.
-    pub(crate) async fn create(&self, body: &Value, key: &str) -> Answered<Operation> {
+    pub(crate) async fn create(&self, body: &Value, key: &str) -> CallResult<RuntimeOperation> {
         let request = self.http.request(Method::POST, &[])?.header("Idempotency-Key", key);
         change(request.json(body)).await
     }
 
-    pub(crate) async fn update(&self, id: i32, body: &Value) -> Answered<Operation> {
+    pub(crate) async fn update(&self, id: i32, body: &Value) -> CallResult<RuntimeOperation> {
         change(self.http.request(Method::PUT, &[&id.to_string()])?.json(body)).await
     }
 
-    pub(crate) async fn delete(&self, id: i32) -> Answered<Operation> {
+    pub(crate) async fn delete(&self, id: i32) -> CallResult<RuntimeOperation> {
         change(self.http.request(Method::DELETE, &[&id.to_string()])?).await
     }
 
-    pub(crate) async fn operation(&self, id: Uuid) -> Answered<Operation> {
+    pub(crate) async fn operation(&self, id: Uuid) -> CallResult<RuntimeOperation> {
         let progress: Progress = self.http.get(&["operations", &id.to_string()]).await?;
         Ok(progress.operation)
     }
 }
 
 /// The answer comes at once, so that a change survives the connection on which it was asked for.
-async fn change(request: Request<'_>) -> Answered<Operation> {
+async fn change(request: Request<'_>) -> CallResult<RuntimeOperation> {
     let progress: Progress = request.header("Prefer", "respond-async").read().await?;
     Ok(progress.operation)
 }
 
 /// The operation when it is over, or what it failed with.
-pub(crate) fn succeeded(operation: Operation) -> Answered<Operation> {
+pub(crate) fn succeeded(operation: RuntimeOperation) -> CallResult<RuntimeOperation> {
     if operation.state != OperationState::Failed {
         return Ok(operation);
     }
@@ -95,7 +95,7 @@ pub(crate) fn succeeded(operation: Operation) -> Answered<Operation> {
         error: format!("operation {} failed and did not say why", operation.id),
         message: Value::Null,
     };
-    let error = operation.refusal.unwrap_or_else(unexplained).into_error(status);
+    let error = operation.runtime_error.unwrap_or_else(unexplained).into_error(status);
     Err(CallError::failed(ErrorFormat::Cognit, error))
 }
 

@@ -1,10 +1,10 @@
-//! OpenNebula and the door in front of it, put together from the configuration.
+//! OpenNebula and the API in front of it, put together from the configuration.
 
 use std::sync::Arc;
 
-use crate::api::ServerlessDoor;
+use crate::api::ServerlessApiParts;
 use crate::model::Serverless;
-use ::opennebula::{Credentials, Options};
+use ::opennebula::{NebulaCredentials, Options};
 use anyhow::{Context, Result};
 
 use crate::engine_conf::as_engine_conf;
@@ -16,7 +16,7 @@ use app::config::{Config, HttpUrl};
 const ONED: &str = "http://localhost:2633/RPC2";
 const ONEFLOW: &str = "http://localhost:2474";
 /// Somebody who sees and makes the runtimes of all users of the sandbox.
-const SANDBOX_STEWARD: &str = "oneadmin:opennebula";
+const SANDBOX_ALL_USERS: &str = "oneadmin:opennebula";
 
 /// OpenNebula as it is used, and where it is.
 #[derive(Clone)]
@@ -43,7 +43,7 @@ impl Nebula {
         Ok(Nebula { serverless, oned, oneflow, is_sandbox })
     }
 
-    pub(crate) fn door(&self, config: &Config) -> Result<Option<ServerlessDoor>> {
+    pub(crate) fn api_parts(&self, config: &Config) -> Result<Option<ServerlessApiParts>> {
         let settings = config.section::<Settings>();
         if !settings.enabled {
             return Ok(None);
@@ -52,19 +52,19 @@ impl Nebula {
         let oned = given(&settings.oned).unwrap_or_else(|| self.oned.clone());
         let oneflow = given(&settings.oneflow).unwrap_or_else(|| self.oneflow.clone());
         let shown = as_engine_conf(config, &oned, &oneflow);
-        Ok(Some(ServerlessDoor {
-            steward: self.steward(settings)?,
+        Ok(Some(ServerlessApiParts {
+            all_users: self.all_users(settings)?,
             version: settings.version.clone(),
             body_limit_bytes: settings.body_limit_bytes,
-            ..ServerlessDoor::new(Arc::clone(&self.serverless), shown)
+            ..ServerlessApiParts::new(Arc::clone(&self.serverless), shown)
         }))
     }
 
     /// In whose name the console acts. The sandbox has somebody for that.
-    fn steward(&self, settings: &Settings) -> Result<Option<Credentials>> {
+    fn all_users(&self, settings: &Settings) -> Result<Option<NebulaCredentials>> {
         match &settings.steward_one_auth {
             Some(path) => read_one_auth(path).context("serverless.steward_one_auth").map(Some),
-            None if self.is_sandbox => Ok(Some(Credentials::parse(&SANDBOX_STEWARD.into())?)),
+            None if self.is_sandbox => Ok(Some(NebulaCredentials::parse(&SANDBOX_ALL_USERS.into())?)),
             None => Ok(None),
         }
     }

@@ -20,10 +20,10 @@ use uuid::Uuid;
 
 use console::list::now;
 use console::parts::{Chip, Icon, Tone};
-use console::{Answer, Desk, Offer, Pages, ProductApi, Section, Trouble, Visitor};
+use console::{ApiResponse, ConsoleState, PageError, Pages, ProductApi, QuickStart, Section, SignedIn};
 
 static SECTION: Section =
-    Section { title: "Serverless", path: AT, icon: Icon::Function, position: 60, is_for: Visitor::may_look };
+    Section { title: "Serverless", path: AT, icon: Icon::Function, position: 60, is_for: SignedIn::may_look };
 
 const AT: &str = "/console/serverless";
 /// The answer comes before the work is done.
@@ -34,14 +34,14 @@ const AT_ONCE: (HeaderName, HeaderValue) =
 pub fn pages(pages: &mut Pages) {
     pages.section(&SECTION);
     pages.routes(routes());
-    pages.offer(Offer {
+    pages.offer(QuickStart {
         section: &SECTION,
         name: "serverless",
         title: "A serverless runtime",
         about: "Asks OpenNebula for a machine that runs functions, as a device does.",
         button: "Start a serverless runtime",
-        is_for: |visitor| visitor.can(Capability::Administer),
-        start: |visitor, name| Box::pin(try_it::start(visitor, name)),
+        is_for: |signed_in| signed_in.can(Capability::Administer),
+        start: |signed_in, name| Box::pin(try_it::start(signed_in, name)),
     });
     pages.api(ProductApi {
         title: "the serverless API",
@@ -66,7 +66,7 @@ fn made(detail: &OperationDetail) -> Option<String> {
     is_new.then(|| format!("serverless:{document}"))
 }
 
-fn routes() -> Router<Desk> {
+fn routes() -> Router<ConsoleState> {
     Router::new()
         .route("/console/serverless", get(list::list))
         // OpenNebula tells nobody when something changes.
@@ -109,7 +109,7 @@ fn size(megabytes: Option<&u32>) -> String {
 }
 
 /// The operation that was begun.
-fn begun(answer: &Answer) -> Result<Uuid, Trouble> {
+fn begun(answer: &ApiResponse) -> Result<Uuid, PageError> {
     Ok(answer.json::<Progress>()?.operation.id)
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::model::orphans::{Cleaned, Orphan};
 use crate::model::sweep::Sweep;
-use ::opennebula::Credentials;
+use ::opennebula::NebulaCredentials;
 use anyhow::{Context, Result, ensure};
 use engine::Engine;
 use engine::secret::SecretString;
@@ -77,13 +77,13 @@ fn name(orphan: &Orphan) -> String {
 }
 
 /// The file has one line, as OpenNebula's own `one_auth` has: a user, a colon and a password.
-pub(crate) fn read_one_auth(path: &Path) -> Result<Credentials> {
+pub(crate) fn read_one_auth(path: &Path) -> Result<NebulaCredentials> {
     let what = || format!("cannot read {}", path.display());
     let size = fs::metadata(path).with_context(what)?.len();
     ensure!(size <= ONE_AUTH_BYTES_MAX, "{} is too large for a user and a password", path.display());
     let text = fs::read_to_string(path).with_context(what)?;
     let session = SecretString::from(text.trim().to_owned());
     // The error must not quote the file.
-    Credentials::parse(&session)
+    NebulaCredentials::parse(&session)
         .map_err(|error| anyhow::anyhow!("{} has no user:password: {error}", path.display()))
 }

@@ -55,7 +55,7 @@ impl Product for Nebula {
     }
 
     fn api(&self, config: &Config) -> Result<Option<Arc<dyn Endpoints>>> {
-        Ok(Some(Arc::new(ServerlessApi(self.door(config)?))))
+        Ok(Some(Arc::new(ServerlessApi(self.api_parts(config)?))))
     }
 
     fn pages(&self, pages: &mut Pages) {

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use crate::model::{ResizeMode, ServerlessSettings, SrAuth};
 use ::config::Preset::{Is, Nothing};
 use ::config::{
-    DAY, Entry, HOUR, HttpUrl, Kind, Node, Period, Reader, SECOND, Section, Setting, Value, YEAR, set,
+    ConfigValue, DAY, HOUR, HttpUrl, Period, SECOND, Section, SectionReader, Setting, TreeEntry, TreeNode,
+    ValueKind, YEAR, set,
 };
 
 #[derive(Debug, Clone)]
@@ -46,71 +47,71 @@ pub enum OrphanPolicy {
 impl Section for Settings {
     #[rustfmt::skip]
     const SETTINGS: &'static [Setting] = &[
-        set("serverless.enabled", Is("true"), Kind::Switch,
+        set("serverless.enabled", Is("true"), ValueKind::Switch,
             "Whether serverless runtimes are served."),
-        set("serverless.oned", Nothing, Kind::Url,
+        set("serverless.oned", Nothing, ValueKind::Url,
             "Where the OpenNebula daemon listens, with its path, usually `http://localhost:2633/RPC2`."),
-        set("serverless.oneflow", Nothing, Kind::Url,
+        set("serverless.oneflow", Nothing, ValueKind::Url,
             "Where OneFlow listens, usually `http://localhost:2474`."),
-        set("serverless.timeout", Is("30s"), Kind::Time(SECOND, HOUR),
+        set("serverless.timeout", Is("30s"), ValueKind::Time(SECOND, HOUR),
             "How long the machines of a runtime may take to appear or to change before the caller hears of it. Devices \
              wait a minute for an answer."),
-        set("serverless.call_timeout", Is("10s"), Kind::Time(Period::millis(10), HOUR),
+        set("serverless.call_timeout", Is("10s"), ValueKind::Time(Period::millis(10), HOUR),
             "How long one call to OpenNebula may take."),
-        set("serverless.connections", Is("8"), Kind::Whole(3, 1_024),
+        set("serverless.connections", Is("8"), ValueKind::Whole(3, 1_024),
             "About how many connections to the daemon are open at the same time, and as many to OneFlow: half for reads, \
              a quarter for changes, a quarter to spare. The daemon takes 15 unless told otherwise."),
-        set("serverless.poll", Is("500ms"), Kind::Time(Period::millis(10), Period::minutes(1)),
+        set("serverless.poll", Is("500ms"), ValueKind::Time(Period::millis(10), Period::minutes(1)),
             "The pause between two looks at machines that are on their way."),
-        set("serverless.settle", Is("15s"), Kind::Time(Period::millis(0), HOUR),
+        set("serverless.settle", Is("15s"), ValueKind::Time(Period::millis(0), HOUR),
             "How long OpenNebula may still carry out a call whose answer was lost. Nothing is made a second time \
              before; longer than `serverless.call_timeout` is safe."),
-        set("serverless.body_limit_bytes", Is("65536"), Kind::Whole(1_024, 16_777_216),
+        set("serverless.body_limit_bytes", Is("65536"), ValueKind::Whole(1_024, 16_777_216),
             "The largest specification of a runtime that is read, in bytes."),
-        set("serverless.capacity.cpu.default", Is("2"), Kind::Whole(1, 1_024),
+        set("serverless.capacity.cpu.default", Is("2"), ValueKind::Whole(1, 1_024),
             "The cores of a function when neither request nor template names them."),
-        set("serverless.capacity.cpu.mult", Is("2"), Kind::Whole(1, 1_024),
+        set("serverless.capacity.cpu.mult", Is("2"), ValueKind::Whole(1, 1_024),
             "How many times its first cores a function may grow to."),
-        set("serverless.capacity.memory.default", Is("1024"), Kind::Whole(1, 67_108_864),
+        set("serverless.capacity.memory.default", Is("1024"), ValueKind::Whole(1, 67_108_864),
             "The memory of a function when neither request nor template names it, in MB."),
-        set("serverless.capacity.memory.mult", Is("2"), Kind::Whole(1, 1_024),
+        set("serverless.capacity.memory.mult", Is("2"), ValueKind::Whole(1, 1_024),
             "How many times its first memory a function may grow to."),
-        set("serverless.capacity.memory.resize_mode", Is("BALLOONING"), Kind::OneOf(&["BALLOONING", "HOTPLUG"]),
+        set("serverless.capacity.memory.resize_mode", Is("BALLOONING"), ValueKind::OneOf(&["BALLOONING", "HOTPLUG"]),
             "How the memory of a running machine changes."),
-        set("serverless.capacity.disk.default", Is("1024"), Kind::Whole(1, 2_147_483_647),
+        set("serverless.capacity.disk.default", Is("1024"), ValueKind::Whole(1, 2_147_483_647),
             "The disk of a function when the request does not name its size, in MB."),
-        set("serverless.mapping", Nothing, Kind::Map("a map of flavours to ids of service templates"),
+        set("serverless.mapping", Nothing, ValueKind::Map("a map of flavours to ids of service templates"),
             "Which service template stands for which flavours, such as `{nature: 0, nature-s3: 3}`. Without it a \
              template is found by its name."),
-        set("serverless.mapping_falls_back", Is("false"), Kind::Switch,
+        set("serverless.mapping_falls_back", Is("false"), ValueKind::Switch,
             "Whether flavours that are not in the mapping are looked for by name."),
-        set("serverless.sr_auth", Is("none"), Kind::OneOf(&["password", "token", "none"]),
+        set("serverless.sr_auth", Is("none"), ValueKind::OneOf(&["password", "token", "none"]),
             "What a function finds in the context of its machine as `SR_AUTH`: nothing (`none`), a login of OpenNebula that \
              expires (`token`), or the password of its owner (`password`), which everybody who may look at the machine can \
              read for as long as it exists."),
-        set("serverless.token_valid", Is("24h"), Kind::Time(Period::minutes(1), YEAR),
+        set("serverless.token_valid", Is("24h"), ValueKind::Time(Period::minutes(1), YEAR),
             "How long such a token is good."),
-        set("serverless.scheduling", Is("compatible"), Kind::OneOf(&["compatible", "verbatim"]),
+        set("serverless.scheduling", Is("compatible"), ValueKind::OneOf(&["compatible", "verbatim"]),
             "Whether requirements and policies reach the scheduler in capitals or as they were written."),
-        set("serverless.version", Is("1.3.3"), Kind::Text,
+        set("serverless.version", Is("1.3.3"), ValueKind::Text,
             "The version that `/server/version` tells clients."),
-        set("serverless.show_config", Is("full"), Kind::OneOf(&["full", "redacted"]),
+        set("serverless.show_config", Is("full"), ValueKind::OneOf(&["full", "redacted"]),
             "Whether `/server/config`, which asks for no credentials, shows the addresses of OpenNebula."),
-        set("serverless.steward_one_auth", Nothing, Kind::Path,
+        set("serverless.steward_one_auth", Nothing, ValueKind::Path,
             "The file with `user:password` of somebody in OpenNebula in whose name people use serverless runtimes in the \
              console: it should see the runtimes of all users. The sandbox brings its own."),
-        set("serverless.orphans.policy", Is("off"), Kind::OneOf(&["off", "report", "clean"]),
+        set("serverless.orphans.policy", Is("off"), ValueKind::OneOf(&["off", "report", "clean"]),
             "What to do about services and documents that lost their counterpart: nothing, a line in the log, or an \
              end. The last two need `serverless.orphans.one_auth`."),
-        set("serverless.orphans.one_auth", Nothing, Kind::Path,
+        set("serverless.orphans.one_auth", Nothing, ValueKind::Path,
             "The file with `user:password` of somebody who sees the runtimes of all users."),
-        set("serverless.orphans.every", Is("10m"), Kind::Time(SECOND, DAY),
+        set("serverless.orphans.every", Is("10m"), ValueKind::Time(SECOND, DAY),
             "How often the engine looks for them."),
-        set("serverless.orphans.older_than", Is("1h"), Kind::Time(Period::minutes(1), YEAR),
+        set("serverless.orphans.older_than", Is("1h"), ValueKind::Time(Period::minutes(1), YEAR),
             "How old something must be to count as lost."),
     ];
 
-    fn read(settings: &mut Reader<'_>) -> Settings {
+    fn read(settings: &mut SectionReader<'_>) -> Settings {
         let (oned, oneflow) = addresses(settings);
         Settings {
             enabled: settings.get("serverless.enabled"),
@@ -128,7 +129,7 @@ impl Section for Settings {
     }
 }
 
-fn made(settings: &mut Reader<'_>) -> ServerlessSettings {
+fn made(settings: &mut SectionReader<'_>) -> ServerlessSettings {
     ServerlessSettings {
         timeout: settings.get::<Period>("serverless.timeout").get(),
         cpu_default: settings.get("serverless.capacity.cpu.default"),
@@ -154,7 +155,7 @@ fn made(settings: &mut Reader<'_>) -> ServerlessSettings {
 }
 
 /// Documents are in one of the two and services in the other, so they belong to one OpenNebula.
-fn addresses(settings: &mut Reader<'_>) -> (Option<HttpUrl>, Option<HttpUrl>) {
+fn addresses(settings: &mut SectionReader<'_>) -> (Option<HttpUrl>, Option<HttpUrl>) {
     let (oned, oneflow) = (settings.get("serverless.oned"), settings.get("serverless.oneflow"));
     let (given, missing) = match (&oned, &oneflow) {
         (Some(_), None) => ("serverless.oned", "serverless.oneflow"),
@@ -165,7 +166,7 @@ fn addresses(settings: &mut Reader<'_>) -> (Option<HttpUrl>, Option<HttpUrl>) {
     (oned, oneflow)
 }
 
-fn orphans(settings: &mut Reader<'_>) -> Orphans {
+fn orphans(settings: &mut SectionReader<'_>) -> Orphans {
     let policies =
         [("off", OrphanPolicy::Off), ("report", OrphanPolicy::Report), ("clean", OrphanPolicy::Clean)];
     let orphans = Orphans {
@@ -182,12 +183,12 @@ fn orphans(settings: &mut Reader<'_>) -> Orphans {
 }
 
 /// Names of flavours and ids of service templates.
-pub(crate) fn mapping(node: &Node) -> Result<BTreeMap<String, i32>, Box<Node>> {
-    let Value::Map(entries) = &node.value else { return Err(Box::new(node.clone())) };
+pub(crate) fn mapping(node: &TreeNode) -> Result<BTreeMap<String, i32>, Box<TreeNode>> {
+    let ConfigValue::Map(entries) = &node.value else { return Err(Box::new(node.clone())) };
     let mut mapping = BTreeMap::new();
-    for Entry { key, node, .. } in entries {
+    for TreeEntry { key, node, .. } in entries {
         let id = match &node.value {
-            Value::Number(number) => number.as_i64().and_then(|id| i32::try_from(id).ok()),
+            ConfigValue::Number(number) => number.as_i64().and_then(|id| i32::try_from(id).ok()),
             _ => None,
         };
         let id = id.filter(|id| *id >= 0).ok_or_else(|| Box::new(node.clone()))?;

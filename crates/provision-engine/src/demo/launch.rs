@@ -10,7 +10,7 @@ use reqwest::{Method, RequestBuilder, StatusCode};
 use serde_json::{Value, json};
 
 use super::ledger::Ledger;
-use super::play::{ACT_LIMIT, Ending, Play, Role};
+use super::play::{ACT_LIMIT, DemoPart, Ending, Play};
 use super::stage::aside;
 
 const APOLLO: &str = "Apollo";
@@ -33,8 +33,9 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 impl Play<'_> {
     pub(super) async fn launches(&mut self) -> Result<()> {
         // Long enough to be seen, short enough to be waited for.
-        let pace = json!({"pending_ms": 100, "building_ms": 700, "uploading_ms": 100, "registering_ms": 100});
-        self.turn("image-builder/pace", &pace).await?;
+        let interval =
+            json!({"pending_ms": 100, "building_ms": 700, "uploading_ms": 100, "registering_ms": 100});
+        self.turn("image-builder/pace", &interval).await?;
         self.an_image_is_built_and_launched().await?;
         self.a_launch_is_taken_back().await
     }
@@ -106,7 +107,7 @@ impl Play<'_> {
         let request = self.launcher.request(Method::POST, &format!("{BASE}/launches")).json(&body);
         let launch = answer(request, StatusCode::ACCEPTED).await?;
         let operation = launch.operation_id.context("nobody carries the launch out")?.parse()?;
-        self.play_out(vec![Role::new(name, OperationId(operation), expected)]).await?;
+        self.play_out(vec![DemoPart::new(name, OperationId(operation), expected)]).await?;
         Ok(launch.id.to_string())
     }
 
@@ -114,7 +115,7 @@ impl Play<'_> {
         answer(self.launcher.request(Method::GET, &format!("{BASE}/launches/{id}")), StatusCode::OK).await
     }
 
-    /// Calls an instance at its address. It opens its door a moment after it has one.
+    /// Calls an instance at its address. It answers a moment after it has one.
     async fn answers(&self, instance: &Instance) -> Result<String> {
         let id = &instance.instance_id;
         let address = instance.detail.public_ipv4.clone().with_context(|| format!("{id} has no address"))?;
@@ -135,7 +136,7 @@ impl Play<'_> {
         }
     }
 
-    /// Tells the sandbox how its far sides shall behave.
+    /// Tells the sandbox how its external systems shall behave.
     async fn turn(&self, knob: &str, body: &Value) -> Result<()> {
         let answer = self.http.post(format!("{}/{knob}", self.sandbox)).json(body).send().await;
         answer.and_then(reqwest::Response::error_for_status).context("cannot script the sandbox")?;

@@ -1,4 +1,4 @@
-//! What the far sides say that they did, and whether that is what they should have done.
+//! What the external systems say that they did, and whether that is what they should have done.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use crate::demo::platform;
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Ledger {
     #[serde(flatten)]
-    pub(super) counts: Counts,
+    pub(super) counts: EffectCounts,
     /// The tokens of the greetings that stand. Each begins with the id of its operation.
     #[serde(skip)]
     pub(super) tokens: Vec<String>,
@@ -19,29 +19,29 @@ pub(super) struct Ledger {
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub(super) struct Counts {
+pub(super) struct EffectCounts {
     #[serde(rename(deserialize = "greeter/greet"))]
-    pub(super) greetings: Count,
+    pub(super) greetings: EffectCount,
     #[serde(rename(deserialize = "provisioner/runtime"))]
-    pub(super) runtimes: Count,
+    pub(super) runtimes: EffectCount,
     #[serde(rename(deserialize = "cluster/service_account"))]
-    pub(super) service_accounts: Count,
+    pub(super) service_accounts: EffectCount,
     #[serde(rename(deserialize = "oned/document"))]
-    pub(super) documents: Count,
+    pub(super) documents: EffectCount,
     #[serde(rename(deserialize = "oneflow/service"))]
-    pub(super) services: Count,
+    pub(super) services: EffectCount,
     #[serde(rename(deserialize = "oned/vm"))]
-    pub(super) machines: Count,
+    pub(super) machines: EffectCount,
     #[serde(rename(deserialize = "image_builder/compose"))]
-    pub(super) images: Count,
+    pub(super) images: EffectCount,
     #[serde(rename(deserialize = "ec2/instance"))]
-    pub(super) instances: Count,
+    pub(super) instances: EffectCount,
     #[serde(rename(deserialize = "ec2/key_pair"))]
-    pub(super) key_pairs: Count,
+    pub(super) key_pairs: EffectCount,
 }
 
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
-pub(super) struct Count {
+pub(super) struct EffectCount {
     pub(super) made: u64,
     pub(super) taken_back: u64,
     pub(super) standing: u64,
@@ -68,7 +68,7 @@ const MACHINES_EACH: u64 = 2;
 impl Ledger {
     pub(super) async fn read(sandbox: &str) -> Result<Ledger> {
         #[derive(Deserialize)]
-        struct Standing {
+        struct RemainingEffects {
             effects: Vec<Effect>,
         }
         #[derive(Deserialize)]
@@ -81,13 +81,13 @@ impl Ledger {
             http.get(format!("{sandbox}/ledger/summary")).send().await.context("cannot read the ledger")?;
         let counts = answer.json().await?;
         let answer = http.get(format!("{sandbox}/ledger")).send().await.context("cannot read the ledger")?;
-        let Standing { effects } = answer.json().await?;
+        let RemainingEffects { effects } = answer.json().await?;
         let greeted = effects.into_iter().filter(|effect| effect.system == "greeter");
         Ok(Ledger { counts, tokens: greeted.map(|effect| effect.token).collect() })
     }
 
     /// What is not as it must be, if anything.
-    pub(super) fn complaint(&self, expected: &Expected) -> Option<String> {
+    pub(super) fn error_text(&self, expected: &Expected) -> Option<String> {
         let once: BTreeSet<&String> = self.tokens.iter().collect();
         if once.len() != self.tokens.len() {
             return Some("something was done twice".to_owned());
@@ -100,7 +100,7 @@ impl Ledger {
                 "the greetings of {owners} operations stand, but {greeted} operations succeeded"
             ));
         }
-        let Counts { runtimes, documents, services, machines, instances, key_pairs, .. } = &self.counts;
+        let EffectCounts { runtimes, documents, services, machines, instances, key_pairs, .. } = &self.counts;
         let launched = expected.launched * INSTANCES_EACH;
         let made = [
             ("runtimes", runtimes, expected.provisions),
@@ -124,9 +124,9 @@ impl Ledger {
     }
 
     pub(super) fn proof(&self, greeted: usize) -> String {
-        let Counts { greetings, runtimes, service_accounts, documents, services, machines, .. } =
+        let EffectCounts { greetings, runtimes, service_accounts, documents, services, machines, .. } =
             &self.counts;
-        let Counts { images, instances, key_pairs, .. } = &self.counts;
+        let EffectCounts { images, instances, key_pairs, .. } = &self.counts;
         let nebula = [documents, services, machines].map(|count| count.standing).iter().sum::<u64>();
         format!(
             "\nproof, from the ledgers of the external systems themselves:\n  \
@@ -160,8 +160,8 @@ impl Ledger {
     }
 }
 
-impl Counts {
-    fn must_not_stand(&self) -> [(&'static str, &Count); 5] {
+impl EffectCounts {
+    fn must_not_stand(&self) -> [(&'static str, &EffectCount); 5] {
         [
             ("runtimes", &self.runtimes),
             ("service accounts", &self.service_accounts),
@@ -176,54 +176,69 @@ impl Counts {
 mod tests {
     use super::*;
 
-    fn complaint(ledger: &Ledger, expected: &Expected) -> String {
-        ledger.complaint(expected).unwrap_or_default()
+    fn error_text(ledger: &Ledger, expected: &Expected) -> String {
+        ledger.error_text(expected).unwrap_or_default()
     }
 
     #[test]
-    fn it_complains_about_wrong_greetings() {
+    fn it_reports_about_wrong_greetings() {
         let stand = |tokens: &[&str]| Ledger {
             tokens: tokens.iter().map(|token| (*token).to_owned()).collect(),
             ..Ledger::default()
         };
         let one = Expected { greeted: ["one".to_owned()].into(), ..Expected::default() };
-        assert_eq!(complaint(&stand(&["one-a"]), &one), "");
-        assert_eq!(complaint(&stand(&["one-a", "one-b"]), &one), "", "more than one step may have an effect");
-        assert_eq!(complaint(&stand(&["one-a", "one-a"]), &one), "something was done twice");
-        assert!(complaint(&stand(&[]), &one).contains("of 0 operations stand, but 1"));
-        assert!(complaint(&stand(&["one-a"]), &Expected::default()).contains("of 1 operations stand, but 0"));
+        assert_eq!(error_text(&stand(&["one-a"]), &one), "");
+        assert_eq!(
+            error_text(&stand(&["one-a", "one-b"]), &one),
+            "",
+            "more than one step may have an effect"
+        );
+        assert_eq!(error_text(&stand(&["one-a", "one-a"]), &one), "something was done twice");
+        assert!(error_text(&stand(&[]), &one).contains("of 0 operations stand, but 1"));
+        assert!(
+            error_text(&stand(&["one-a"]), &Expected::default()).contains("of 1 operations stand, but 0")
+        );
     }
 
     #[test]
-    fn it_complains_about_a_second_runtime_and_about_what_is_left() {
-        let count = |made, standing| Count { made, standing, ..Count::default() };
-        let gone = || Counts {
+    fn it_reports_about_a_second_runtime_and_about_what_is_left() {
+        let count = |made, standing| EffectCount { made, standing, ..EffectCount::default() };
+        let gone = || EffectCounts {
             runtimes: count(2, 0),
             documents: count(1, 0),
             services: count(1, 0),
             machines: count(2, 0),
             instances: count(2, 2),
             key_pairs: count(2, 1),
-            ..Counts::default()
+            ..EffectCounts::default()
         };
         let expected =
             Expected { provisions: 2, creates: 1, launched: 1, launches: 2, ..Expected::default() };
-        let told = |counts| complaint(&Ledger { counts, tokens: vec![] }, &expected);
+        let told = |counts| error_text(&Ledger { counts, tokens: vec![] }, &expected);
         assert_eq!(told(gone()), "");
         for (counts, text) in [
-            (Counts { runtimes: count(3, 0), ..gone() }, "3 runtimes were made where 2 were asked for"),
-            (Counts { runtimes: count(2, 1), ..gone() }, "1 runtimes still stand"),
-            (Counts { service_accounts: count(1, 1), ..gone() }, "1 service accounts still stand"),
-            (Counts { documents: count(0, 0), ..gone() }, "0 documents were made where 1 were asked for"),
-            (Counts { documents: count(1, 1), ..gone() }, "1 documents still stand"),
-            (Counts { services: count(2, 0), ..gone() }, "2 services were made where 1 were asked for"),
-            (Counts { services: count(1, 1), ..gone() }, "1 services still stand"),
-            (Counts { machines: count(3, 0), ..gone() }, "3 machines were made where 2 were asked for"),
-            (Counts { machines: count(2, 2), ..gone() }, "2 machines still stand"),
-            (Counts { instances: count(4, 2), ..gone() }, "4 instances were made where 2 were asked for"),
-            (Counts { instances: count(2, 1), ..gone() }, "1 instances stand where 2 should"),
-            (Counts { key_pairs: count(1, 1), ..gone() }, "1 key pairs were made where 2 were asked for"),
-            (Counts { key_pairs: count(2, 2), ..gone() }, "2 key pairs stand where 1 should"),
+            (EffectCounts { runtimes: count(3, 0), ..gone() }, "3 runtimes were made where 2 were asked for"),
+            (EffectCounts { runtimes: count(2, 1), ..gone() }, "1 runtimes still stand"),
+            (EffectCounts { service_accounts: count(1, 1), ..gone() }, "1 service accounts still stand"),
+            (
+                EffectCounts { documents: count(0, 0), ..gone() },
+                "0 documents were made where 1 were asked for",
+            ),
+            (EffectCounts { documents: count(1, 1), ..gone() }, "1 documents still stand"),
+            (EffectCounts { services: count(2, 0), ..gone() }, "2 services were made where 1 were asked for"),
+            (EffectCounts { services: count(1, 1), ..gone() }, "1 services still stand"),
+            (EffectCounts { machines: count(3, 0), ..gone() }, "3 machines were made where 2 were asked for"),
+            (EffectCounts { machines: count(2, 2), ..gone() }, "2 machines still stand"),
+            (
+                EffectCounts { instances: count(4, 2), ..gone() },
+                "4 instances were made where 2 were asked for",
+            ),
+            (EffectCounts { instances: count(2, 1), ..gone() }, "1 instances stand where 2 should"),
+            (
+                EffectCounts { key_pairs: count(1, 1), ..gone() },
+                "1 key pairs were made where 2 were asked for",
+            ),
+            (EffectCounts { key_pairs: count(2, 2), ..gone() }, "2 key pairs stand where 1 should"),
         ] {
             assert_eq!(told(counts), text);
         }

@@ -12,19 +12,19 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use app::cmd::serve::console_url;
-use app::compose::House;
+use app::compose::ComposedEngine;
 use app::config::Config;
-use app::listener::{Limits, serve};
+use app::listener::{ListenerLimits, serve};
 use app::output::note;
 use app::product::Serving;
 use app::signals::Signals;
 
 /// A place at which the console will be. It is taken before the play begins, so that nobody waits in vain.
-pub(super) struct Place(TcpListener);
+pub(super) struct ConsoleAddress(TcpListener);
 
-impl Place {
+impl ConsoleAddress {
     /// The usual address, or any free port where somebody else has it.
-    pub(super) async fn take(wanted: Option<SocketAddr>, usual: SocketAddr) -> Result<Place> {
+    pub(super) async fn take(wanted: Option<SocketAddr>, usual: SocketAddr) -> Result<ConsoleAddress> {
         let listener = match wanted {
             Some(wanted) => {
                 TcpListener::bind(wanted).await.with_context(|| format!("cannot listen on {wanted}"))?
@@ -34,27 +34,30 @@ impl Place {
                 Err(_) => TcpListener::bind((usual.ip(), 0)).await.context("cannot listen on loopback")?,
             },
         };
-        Ok(Place(listener))
+        Ok(ConsoleAddress(listener))
     }
 
-    /// Opens doors and console, says how to get in, and waits for the end.
+    /// Opens APIs and console, says how to get in, and waits for the end.
     pub(super) async fn open(
         self,
-        house: &House,
+        composed: &ComposedEngine,
         config: &Config,
         meter: &Arc<Meter>,
         end: &mut Signals,
     ) -> Result<()> {
         let listen = self.0.local_addr()?;
         let closing = CancellationToken::new();
-        let (doors, inside) = house.doors(config, meter, &closing)?;
-        let router = house.console(config, inside).into_iter().fold(doors, Router::merge);
-        house.background(config, &closing);
-        house.serving(&Serving { listen, local_url: format!("http://{listen}") }).await?;
-        let made = ensure_first_user(&*house.people, WallClock.now()).await.context("cannot make a user")?;
+        let (apis, inside) = composed.apis(config, meter, &closing)?;
+        let router = composed.console(config, inside).into_iter().fold(apis, Router::merge);
+        composed.background(config, &closing);
+        composed.serving(&Serving { listen, local_url: format!("http://{listen}") }).await?;
+        let made =
+            ensure_first_user(&*composed.people, WallClock.now()).await.context("cannot make a user")?;
         let (name, password) = made.context("there is a user already")?;
-        let serving = tokio::spawn(serve(self.0, router, Limits::of(&config.server), None, closing.clone()));
-        let link = issue_link(&*house.people, WallClock.now()).await.context("cannot make a sign-in link")?;
+        let serving =
+            tokio::spawn(serve(self.0, router, ListenerLimits::of(&config.server), None, closing.clone()));
+        let link =
+            issue_link(&*composed.people, WallClock.now()).await.context("cannot make a sign-in link")?;
         let code = link.map(|(_, code)| code).context("there is no admin")?;
         let url = console_url(config, listen);
         note(format!(

@@ -1,4 +1,4 @@
-//! A platform in front of the broker of this process. It comes over loopback, through the same doors as any other.
+//! A platform in front of the broker of this process. It comes over loopback, through the same APIs as any other.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -15,16 +15,16 @@ use server::tokens::issue;
 use tokio::net::TcpListener;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use app::compose::House;
+use app::compose::ComposedEngine;
 use app::config::Config;
-use app::listener::{Limits, serve};
+use app::listener::{ListenerLimits, serve};
 use app::product::Serving;
 
 /// Platforms give up after a minute.
 const CALL_LIMIT: Duration = Duration::from_secs(60);
 const API_VERSION: &str = "2.17";
 
-/// The doors are open as long as this lives.
+/// The APIs are open as long as this lives.
 pub struct Platform {
     http: Client,
     listen: SocketAddr,
@@ -38,7 +38,7 @@ pub struct Platform {
 impl Platform {
     /// `name` is who asks, in journals and logs. No token has it yet.
     pub async fn open(
-        house: &House,
+        composed: &ComposedEngine,
         config: &Config,
         meter: &Arc<Meter>,
         name: &str,
@@ -49,21 +49,21 @@ impl Platform {
         let listen = listener.local_addr()?;
         let url = format!("http://{listen}");
         let closing = CancellationToken::new();
-        let router = house.doors(config, meter, &closing)?.0;
-        tokio::spawn(serve(listener, router, Limits::of(&config.server), None, closing.clone()));
-        let password = issue(&*house.access, name, role, WallClock.now(), None).await?;
+        let router = composed.apis(config, meter, &closing)?.0;
+        tokio::spawn(serve(listener, router, ListenerLimits::of(&config.server), None, closing.clone()));
+        let password = issue(&*composed.access, name, role, WallClock.now(), None).await?;
         let catalog = Catalog::built_in();
         let plan = catalog.plan_named("azure").context("the built-in catalog has no plan azure")?.id.clone();
         let (http, service) = (client()?, catalog.service.id);
         Ok(Platform { http, listen, url, password, service, plan, _doors: closing.drop_guard() })
     }
 
-    /// Where the doors are, for others who come through them.
+    /// Where the APIs are, for others who come through them.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// Where the doors are, for products that call back.
+    /// Where the APIs are, for products that call back.
     pub fn serving(&self) -> Serving {
         Serving { listen: self.listen, local_url: self.url.clone() }
     }
@@ -77,7 +77,7 @@ impl Platform {
 
     /// Asks for a runtime of the plan azure.
     pub fn provision(&self, instance: &str, tenant: &str, name: &str) -> RequestBuilder {
-        let mut body = self.order(&json!({"name": name, "region": "westeurope"}));
+        let mut body = self.runtime(&json!({"name": name, "region": "westeurope"}));
         body["organization_guid"] = tenant.into();
         body["space_guid"] = tenant.into();
         body["context"] = json!({"globalaccount_id": tenant, "subaccount_id": tenant});
@@ -85,11 +85,11 @@ impl Platform {
     }
 
     pub fn update(&self, instance: &str, parameters: &Value) -> RequestBuilder {
-        self.change(Method::PATCH, &instance_path(instance)).json(&self.order(parameters))
+        self.change(Method::PATCH, &instance_path(instance)).json(&self.runtime(parameters))
     }
 
     pub fn bind(&self, instance: &str, binding: &str, parameters: &Value) -> RequestBuilder {
-        self.change(Method::PUT, &binding_path(instance, binding)).json(&self.order(parameters))
+        self.change(Method::PUT, &binding_path(instance, binding)).json(&self.runtime(parameters))
     }
 
     pub fn binding(&self, instance: &str, binding: &str) -> RequestBuilder {
@@ -112,7 +112,7 @@ impl Platform {
         self.request(method, path).query(&[("accepts_incomplete", "true")])
     }
 
-    fn order(&self, parameters: &Value) -> Value {
+    fn runtime(&self, parameters: &Value) -> Value {
         json!({"service_id": self.service, "plan_id": self.plan, "parameters": parameters})
     }
 

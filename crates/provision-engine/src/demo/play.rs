@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use engine::{
-    Body, Clock, Command, Engine, Event, Inspection, OperationId, Phase, Timestamp, Verb, WallClock,
+    Body, Clock, Command, Engine, Event, Inspection, OperationId, Phase, PhaseVerb, Timestamp, WallClock,
 };
 use reqwest::Client;
 use serde_json::{Value, json};
 
 use super::Story;
-use super::stage::Stage;
+use super::stage::DemoScreen;
 use crate::demo::platform::{self, Platform};
 
 /// No act takes anywhere near as long.
@@ -31,7 +31,7 @@ pub(super) enum Ending {
 }
 
 /// One operation, and what we have seen of it.
-pub(super) struct Role {
+pub(super) struct DemoPart {
     name: &'static str,
     expected: Ending,
     id: OperationId,
@@ -47,7 +47,7 @@ pub(super) struct Play<'a> {
     pub(super) launcher: &'a Platform,
     pub(super) sandbox: &'a str,
     pub(super) http: Client,
-    pub(super) stage: Stage,
+    pub(super) stage: DemoScreen,
     stories: Vec<Story>,
 }
 
@@ -59,7 +59,7 @@ impl<'a> Play<'a> {
         sandbox: &'a str,
     ) -> Result<Play<'a>> {
         let http = platform::client()?;
-        Ok(Play { engine, platform, launcher, sandbox, http, stage: Stage::new(), stories: Vec::new() })
+        Ok(Play { engine, platform, launcher, sandbox, http, stage: DemoScreen::new(), stories: Vec::new() })
     }
 
     pub(super) async fn all(mut self) -> Result<Vec<Story>> {
@@ -95,7 +95,7 @@ impl<'a> Play<'a> {
         self.play_out(vec![role]).await
     }
 
-    async fn submit(&self, name: &'static str, mut params: Value, expected: Ending) -> Result<Role> {
+    async fn submit(&self, name: &'static str, mut params: Value, expected: Ending) -> Result<DemoPart> {
         params["name"] = name.into();
         let command = Command {
             workflow: "demo.hello".into(),
@@ -108,7 +108,7 @@ impl<'a> Play<'a> {
         };
         let accepted =
             self.engine.submit_json(command).await.with_context(|| format!("cannot greet {name}"))?;
-        Ok(Role::new(name, accepted.id, expected))
+        Ok(DemoPart::new(name, accepted.id, expected))
     }
 
     pub(super) async fn arm(&self, fault: Value) -> Result<()> {
@@ -122,13 +122,13 @@ impl<'a> Play<'a> {
         while self.inspect(id).await?.shown.summary.phase != Phase::Waiting {
             pause(self.engine.now(), give_up_at).await?;
         }
-        self.engine.ask(id, Verb::Cancel, "demo", "an hour is too long").await.context("cannot cancel")
+        self.engine.ask(id, PhaseVerb::Cancel, "demo", "an hour is too long").await.context("cannot cancel")
     }
 
     /// Shows what happens until all of them are finished, and keeps their stories.
-    pub(super) async fn play_out(&mut self, mut roles: Vec<Role>) -> Result<()> {
+    pub(super) async fn play_out(&mut self, mut roles: Vec<DemoPart>) -> Result<()> {
         self.stage.enter(roles.iter().map(|role| role.name));
-        let mut news = self.engine.feed().watch();
+        let mut updates = self.engine.event_feed().watch();
         let give_up_at = self.engine.now().plus(ACT_LIMIT);
         loop {
             for (place, role) in roles.iter_mut().enumerate() {
@@ -141,7 +141,7 @@ impl<'a> Play<'a> {
                 break;
             }
             // News only shorten the wait; what happened is in the journal.
-            if tokio::time::timeout(LOOK_EVERY, news.recv()).await.is_err() {
+            if tokio::time::timeout(LOOK_EVERY, updates.recv()).await.is_err() {
                 pause(self.engine.now(), give_up_at).await?;
             }
         }
@@ -172,9 +172,9 @@ impl<'a> Play<'a> {
     }
 }
 
-impl Role {
-    pub(super) fn new(name: &'static str, id: OperationId, expected: Ending) -> Role {
-        Role { name, expected, id, seen: 0, retries: 0, finished: false }
+impl DemoPart {
+    pub(super) fn new(name: &'static str, id: OperationId, expected: Ending) -> DemoPart {
+        DemoPart { name, expected, id, seen: 0, retries: 0, finished: false }
     }
 
     fn see(&mut self, event: &Event) {

@@ -8,7 +8,7 @@ use reqwest::{RequestBuilder, Response, StatusCode};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::play::{Ending, Play, Role};
+use super::play::{DemoPart, Ending, Play};
 use super::stage::aside;
 
 const TENANT: &str = "demo";
@@ -19,13 +19,13 @@ const CREDENTIALS_SECONDS: u64 = 600;
 const MACHINES: i64 = 13;
 
 /// A service instance, and what people call it.
-struct Order {
+struct DemoRuntime {
     instance: &'static str,
     name: &'static str,
 }
 
-const ATLAS: Order = Order { instance: "00000000-0000-4000-8000-0000000000a1", name: "Atlas" };
-const BOREAS: Order = Order { instance: "00000000-0000-4000-8000-0000000000a2", name: "Boreas" };
+const ATLAS: DemoRuntime = DemoRuntime { instance: "00000000-0000-4000-8000-0000000000a1", name: "Atlas" };
+const BOREAS: DemoRuntime = DemoRuntime { instance: "00000000-0000-4000-8000-0000000000a2", name: "Boreas" };
 /// Of the first of them.
 const BINDING: &str = "00000000-0000-4000-8000-0000000000b1";
 
@@ -59,13 +59,18 @@ impl Play<'_> {
         self.make(&BOREAS, Ending::Healed).await
     }
 
-    async fn make(&mut self, order: &Order, expected: Ending) -> Result<()> {
-        let asked = self.platform.provision(order.instance, TENANT, order.name);
-        let role = accepted(asked, order, expected).await?;
+    async fn make(&mut self, runtime: &DemoRuntime, expected: Ending) -> Result<()> {
+        let asked = self.platform.provision(runtime.instance, TENANT, runtime.name);
+        let role = accepted(asked, runtime, expected).await?;
         self.play_out(vec![role]).await?;
-        let answer = said(self.platform.last_operation(order.instance)).await?;
+        let answer = said(self.platform.last_operation(runtime.instance)).await?;
         let last: LastOperation = answer.json().await?;
-        ensure!(last.state == State::Succeeded, "the broker says about {}: {}", order.name, last.description);
+        ensure!(
+            last.state == State::Succeeded,
+            "the broker says about {}: {}",
+            runtime.name,
+            last.description
+        );
         Ok(())
     }
 
@@ -99,11 +104,11 @@ impl Play<'_> {
     /// What the Provisioner itself says about a runtime.
     async fn machines(&self, instance: &str) -> Result<Option<i64>> {
         #[derive(Deserialize)]
-        struct Listed {
+        struct ProvisionerRuntime {
             runtimes: Vec<Value>,
         }
         let url = format!("{}/provisioner/runtimes", self.sandbox);
-        let listed: Listed =
+        let listed: ProvisionerRuntime =
             said(self.http.get(url).query(&[("instance_id", instance)])).await?.json().await?;
         let max = listed.runtimes.first().map(|one| &one["input"]["clusterConfig"]["gardenerConfig"]);
         Ok(max.and_then(|config| config["autoScalerMax"].as_i64()))
@@ -115,14 +120,14 @@ impl Play<'_> {
         let role = accepted(asked, &ATLAS, Ending::Succeeded).await?;
         self.play_out(vec![role]).await?;
         let mut roles = Vec::new();
-        for order in [&ATLAS, &BOREAS] {
-            let asked = self.platform.delete(order.instance);
-            roles.push(accepted(asked, order, Ending::Succeeded).await?);
+        for runtime in [&ATLAS, &BOREAS] {
+            let asked = self.platform.delete(runtime.instance);
+            roles.push(accepted(asked, runtime, Ending::Succeeded).await?);
         }
         self.play_out(roles).await?;
-        for order in [&ATLAS, &BOREAS] {
-            let again = said(self.platform.delete(order.instance)).await?.status();
-            ensure!(again == StatusCode::GONE, "{} was deleted, but deleting it says {again}", order.name);
+        for runtime in [&ATLAS, &BOREAS] {
+            let again = said(self.platform.delete(runtime.instance)).await?.status();
+            ensure!(again == StatusCode::GONE, "{} was deleted, but deleting it says {again}", runtime.name);
         }
         aside("asked once more: 410, gone");
         Ok(())
@@ -134,11 +139,11 @@ async fn said(request: RequestBuilder) -> Result<Response> {
 }
 
 /// The operation that a change has begun.
-async fn accepted(request: RequestBuilder, order: &Order, expected: Ending) -> Result<Role> {
+async fn accepted(request: RequestBuilder, runtime: &DemoRuntime, expected: Ending) -> Result<DemoPart> {
     let answer = said(request).await?;
     let (status, text) = (answer.status(), answer.text().await?);
-    ensure!(status == StatusCode::ACCEPTED, "the broker answers {status} about {}: {text}", order.name);
+    ensure!(status == StatusCode::ACCEPTED, "the broker answers {status} about {}: {text}", runtime.name);
     let accepted: Accepted = serde_json::from_str(&text).context("the broker says something strange")?;
     let id = accepted.operation.context("the broker names no operation")?;
-    Ok(Role::new(order.name, OperationId(id.parse()?), expected))
+    Ok(DemoPart::new(runtime.name, OperationId(id.parse()?), expected))
 }

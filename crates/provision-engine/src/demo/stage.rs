@@ -6,7 +6,7 @@ use std::io::{self, IsTerminal, Write as _};
 use app::output::printable;
 
 /// One line for each operation of the act.
-pub(super) struct Stage {
+pub(super) struct DemoScreen {
     is_live: bool,
     width: usize,
     names: Vec<&'static str>,
@@ -16,11 +16,11 @@ pub(super) struct Stage {
 const NARROWEST: usize = 40;
 const USUAL_WIDTH: usize = 100;
 
-impl Stage {
-    pub(super) fn new() -> Stage {
+impl DemoScreen {
+    pub(super) fn new() -> DemoScreen {
         let mut measure = comfy_table::Table::new();
         let width = measure.use_stderr().width().map_or(USUAL_WIDTH, usize::from);
-        Stage {
+        DemoScreen {
             is_live: io::stderr().is_terminal(),
             width: width.max(NARROWEST),
             names: Vec::new(),

@@ -1,12 +1,12 @@
 //! What a good configuration looks like, and what every test of it needs.
 
+mod error_responses;
 mod layers;
-mod refusals;
 
 use std::path::{Path, PathBuf};
 
 use ::config::file::Files;
-use ::config::{Kind, Setting, Surroundings};
+use ::config::{Setting, Surroundings, ValueKind};
 use app::config::{Config, ConfigError, Database, LogFormat, LogOutput, Period, Warning};
 use secrecy::ExposeSecret;
 
@@ -92,7 +92,7 @@ fn every_setting_can_be_written_in_the_file() {
 #[test]
 fn every_name_that_the_table_offers_is_understood() {
     for setting in &crate::app().table() {
-        if let Kind::OneOf(names) | Kind::SomeOf(names) = setting.kind {
+        if let ValueKind::OneOf(names) | ValueKind::SomeOf(names) = setting.kind {
             for name in names {
                 // Some need others beside them, which is another matter.
                 let loaded = load(&format!("{}: \"{name}\"", setting.path), &[], &[]);

@@ -8,7 +8,7 @@ use engine::{Capability, Role};
 use serde_json::json;
 use server::rights::Needs;
 
-use crate::world::{World, settings, world, world_with};
+use crate::world::{ApiFixture, settings, world, world_with};
 
 /// A path of the template that leads to nothing that exists.
 fn path(template: &str) -> String {
@@ -20,7 +20,7 @@ fn path(template: &str) -> String {
         .replace("{version}", "1")
 }
 
-fn role_of(world: &World, token: &str) -> Option<Role> {
+fn role_of(world: &ApiFixture, token: &str) -> Option<Role> {
     match token {
         token if token == world.reader => Some(Role::Reader),
         token if token == world.operator => Some(Role::Operator),
@@ -30,7 +30,7 @@ fn role_of(world: &World, token: &str) -> Option<Role> {
 }
 
 #[tokio::test]
-async fn every_route_lets_in_who_has_the_right_and_nobody_else() {
+async fn every_route_lets_in_who_has_the_right_and_no_one_else() {
     let private = server::ServerSettings { public_metrics: false, ..settings() };
     let world = world_with(private).await;
     let bad = format!("pe_{}", "A".repeat(43));
@@ -124,7 +124,7 @@ async fn a_token_that_expires_while_it_is_remembered_ends_at_once() {
 }
 
 #[tokio::test]
-async fn every_change_leaves_a_row_and_so_does_every_refusal() {
+async fn every_change_leaves_a_row_and_so_does_every_error() {
     let world = world().await;
     let id = world.submit(json!({"then": "wait", "key": "k"})).await;
     world.until(&id, "waiting").await;

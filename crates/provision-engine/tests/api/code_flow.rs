@@ -10,16 +10,16 @@ use sandbox::Sandbox;
 use serde_json::{Value, json};
 use server::{Begun, CodeFlow, CodeFlowSettings, FlowError, OidcSettings, Principal};
 
-use crate::world::TurnedClock;
+use crate::world::ManualClock;
 
 const BACK: &str = "http://127.0.0.1:9/console/signed-in";
 const CLIENT: &str = "provision-engine-console";
 /// Of the client that has one. It has to be encoded twice on its way.
 const SECRET: &str = "sandbox+secret%";
 
-struct Place {
+struct IssuerAddress {
     sandbox: Sandbox,
-    clock: Arc<TurnedClock>,
+    clock: Arc<ManualClock>,
     browser: Client,
     flow: CodeFlow,
 }
@@ -38,13 +38,13 @@ struct Returned {
     state: String,
 }
 
-impl Place {
-    async fn new() -> Place {
+impl IssuerAddress {
+    async fn new() -> IssuerAddress {
         let sandbox = Sandbox::start(([127, 0, 0, 1], 0).into()).await.unwrap();
-        let clock = Arc::new(TurnedClock::default());
+        let clock = Arc::new(ManualClock::default());
         let browser = Client::builder().no_proxy().redirect(redirect::Policy::none()).build().unwrap();
         let flow = flow(&sandbox, &clock, client(CLIENT, None));
-        Place { sandbox, clock, browser, flow }
+        IssuerAddress { sandbox, clock, browser, flow }
     }
 
     fn flow(&self, client: CodeFlowSettings) -> CodeFlow {
@@ -57,10 +57,10 @@ impl Place {
     }
 
     /// Somebody presses a button.
-    async fn press(&self, begun: &Begun, person: &str) -> Returned {
+    async fn press(&self, begun: &Begun, test_user: &str) -> Returned {
         let pressed = self.browser.post(&begun.location);
         let pressed = pressed.header("content-type", "application/x-www-form-urlencoded");
-        let answer = pressed.body(format!("person={person}")).send().await.unwrap();
+        let answer = pressed.body(format!("person={test_user}")).send().await.unwrap();
         assert_eq!(answer.status(), StatusCode::SEE_OTHER);
         let back = Url::parse(answer.headers()["location"].to_str().unwrap()).unwrap();
         assert!(back.as_str().starts_with(BACK), "{back}");
@@ -68,9 +68,9 @@ impl Place {
         Returned { code: find("code"), state: find("state") }
     }
 
-    async fn sign_in(&self, flow: &CodeFlow, person: &str) -> Result<Principal, FlowError> {
+    async fn sign_in(&self, flow: &CodeFlow, test_user: &str) -> Result<Principal, FlowError> {
         let begun = flow.begin(BACK).await?;
-        let returned = self.press(&begun, person).await;
+        let returned = self.press(&begun, test_user).await;
         assert_eq!(returned.state, begun.state);
         let ended = flow.finish(&returned.code, &begun.verifier, &begun.nonce, BACK).await;
         if let Err(error) = &ended {
@@ -80,7 +80,7 @@ impl Place {
     }
 }
 
-fn flow(sandbox: &Sandbox, clock: &Arc<TurnedClock>, client: CodeFlowSettings) -> CodeFlow {
+fn flow(sandbox: &Sandbox, clock: &Arc<ManualClock>, client: CodeFlowSettings) -> CodeFlow {
     let issuer = format!("{}/identity-provider", sandbox.url());
     CodeFlow::new(OidcSettings::new(issuer, "us"), client, clock.clone()).unwrap()
 }
@@ -112,11 +112,11 @@ fn is_unavailable<T: std::fmt::Debug>(ended: Result<T, FlowError>, part: &str) {
 }
 
 #[tokio::test]
-async fn everybody_signs_in_with_the_role_of_their_group() {
-    let place = Place::new().await;
+async fn everyone_signs_in_with_the_role_of_their_group() {
+    let place = IssuerAddress::new().await;
     let closed = place.flow(client("provision-engine-console-with-secret", Some(SECRET)));
     for flow in [&place.flow, &closed] {
-        for (person, role) in [
+        for (test_user, role) in [
             ("ann", Some(Role::Admin)),
             ("olaf", Some(Role::Operator)),
             ("vera", Some(Role::Reader)),
@@ -127,8 +127,8 @@ async fn everybody_signs_in_with_the_role_of_their_group() {
                 Some(_) => Organisation::Named("default".into()),
                 None => Organisation::Missing,
             };
-            let found = place.sign_in(flow, person).await.unwrap();
-            assert_eq!((found.name.as_str(), found.role()), (&*format!("oidc:{person}"), role));
+            let found = place.sign_in(flow, test_user).await.unwrap();
+            assert_eq!((found.name.as_str(), found.role()), (&*format!("oidc:{test_user}"), role));
             assert_eq!((found.organisation, found.proof), (organisation, Proof::CodeFlow));
         }
     }
@@ -136,7 +136,7 @@ async fn everybody_signs_in_with_the_role_of_their_group() {
 
 #[tokio::test]
 async fn a_beginning_is_never_the_same_twice_and_does_not_give_itself_away() {
-    let place = Place::new().await;
+    let place = IssuerAddress::new().await;
     let begun = [place.flow.begin(BACK).await.unwrap(), place.flow.begin(BACK).await.unwrap()];
     let secrets = begun.iter().flat_map(|one| [&*one.state, &*one.nonce, one.verifier.expose_secret()]);
     let secrets: std::collections::BTreeSet<&str> = secrets.collect();
@@ -157,8 +157,8 @@ async fn a_beginning_is_never_the_same_twice_and_does_not_give_itself_away() {
 }
 
 #[tokio::test]
-async fn a_token_that_is_wrong_in_one_way_lets_nobody_in() {
-    let place = Place::new().await;
+async fn a_token_that_is_wrong_in_one_way_lets_no_one_in() {
+    let place = IssuerAddress::new().await;
     for (mistake, part) in [
         ("nonce", "the nonce"),
         ("audience", "another audience"),
@@ -181,9 +181,9 @@ async fn a_token_that_is_wrong_in_one_way_lets_nobody_in() {
 }
 
 #[tokio::test]
-async fn a_code_is_good_once_and_only_for_whoever_began() {
-    let place = Place::new().await;
-    let Place { flow, .. } = &place;
+async fn a_code_is_good_once_and_only_for_the_one_who_began() {
+    let place = IssuerAddress::new().await;
+    let IssuerAddress { flow, .. } = &place;
     let begun = flow.begin(BACK).await.unwrap();
     let returned = place.press(&begun, "ann").await;
     flow.finish(&returned.code, &begun.verifier, &begun.nonce, BACK).await.unwrap();
@@ -213,7 +213,7 @@ async fn a_code_is_good_once_and_only_for_whoever_began() {
 
 #[tokio::test]
 async fn a_client_that_the_issuer_does_not_take_is_told_so() {
-    let place = Place::new().await;
+    let place = IssuerAddress::new().await;
     let begun = place.flow.begin(BACK).await.unwrap();
     for settings in [
         client("provision-engine-console-with-secret", Some("wrong")),
@@ -229,8 +229,8 @@ async fn a_client_that_the_issuer_does_not_take_is_told_so() {
 }
 
 #[tokio::test]
-async fn an_issuer_in_trouble_says_nothing_about_anybody() {
-    let place = Place::new().await;
+async fn an_issuer_failing_says_nothing_about_anyone() {
+    let place = IssuerAddress::new().await;
     for kind in ["error", "garbage", "drop_before"] {
         place.tell("/faults", json!({"system": "identity_provider", "kind": kind})).await;
         let fresh = place.flow(client(CLIENT, None));
@@ -250,7 +250,7 @@ async fn an_issuer_in_trouble_says_nothing_about_anybody() {
 
 #[tokio::test]
 async fn an_issuer_that_is_too_slow_is_not_waited_for() {
-    let place = Place::new().await;
+    let place = IssuerAddress::new().await;
     let patient = place.flow(client(CLIENT, None));
     let begun = patient.begin(BACK).await.unwrap();
     let hasty = |flow: CodeFlow| flow.with_call_limit(Duration::from_millis(50));
@@ -265,7 +265,7 @@ async fn an_issuer_that_is_too_slow_is_not_waited_for() {
 
 #[tokio::test]
 async fn a_new_key_of_the_issuer_is_found_when_it_may_be_asked_again() {
-    let place = Place::new().await;
+    let place = IssuerAddress::new().await;
     place.sign_in(&place.flow, "ann").await.unwrap();
     place.tell("/identity-provider/rotate", json!(null)).await;
     is_refused(place.sign_in(&place.flow, "ann").await, "no key");
@@ -274,8 +274,8 @@ async fn a_new_key_of_the_issuer_is_found_when_it_may_be_asked_again() {
 }
 
 #[tokio::test]
-async fn whoever_signs_out_at_the_issuer_comes_back() {
-    let place = Place::new().await;
+async fn the_one_who_signs_out_at_the_issuer_comes_back() {
+    let place = IssuerAddress::new().await;
     assert_eq!(place.flow.end_session(BACK), None, "nobody has asked the issuer yet");
     place.flow.begin(BACK).await.unwrap();
     let location = place.flow.end_session(BACK).unwrap();
@@ -302,7 +302,7 @@ fn settings_that_cannot_work_are_refused_by_name() {
         ("https://id.example.com", scopes(&["profile", "openid2"]), "scopes"),
         ("https://id.example.com", scopes(&[]), "scopes"),
     ] {
-        let made = CodeFlow::new(OidcSettings::new(issuer, "us"), settings, Arc::new(TurnedClock::default()));
+        let made = CodeFlow::new(OidcSettings::new(issuer, "us"), settings, Arc::new(ManualClock::default()));
         assert!(made.err().unwrap().starts_with(part), "{issuer} {part}");
     }
 }

@@ -3,9 +3,9 @@
 use api::types::Explanation;
 use serde_json::json;
 
-use crate::world::{World, settings, sleeping_world_with, world};
+use crate::world::{ApiFixture, settings, sleeping_world_with, world};
 
-async fn explain(world: &World, id: &str) -> Explanation {
+async fn explain(world: &ApiFixture, id: &str) -> Explanation {
     let answer = world.call("GET", &format!("/operations/{id}/explain")).token(&world.reader).send().await;
     assert_eq!(answer.status, 200, "{}", answer.text);
     serde_json::from_value(answer.json).unwrap()

@@ -1,4 +1,4 @@
-//! What the launch door answers about keys and sources, and how it refuses.
+//! What the launch API answers about keys and sources, and how it refuses.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use futures_util::stream;
 use serde_json::{Value, json};
 use server::body_within;
 
-use crate::launch_world::{LaunchWorld, launch_world, launch_world_with};
+use crate::launch_world::{LaunchFixture, launch_world, launch_world_with};
 use crate::shaky_store::Mood;
 use crate::world::settings;
 
@@ -20,7 +20,7 @@ const KEYS: [&str; 3] = [
     "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIMjzWYfLPDe7q63lZ2LjlRmt8OiV1G74gsqRnX3edSOt",
 ];
 
-async fn keep(world: &LaunchWorld, name: &str, body: &str) -> i64 {
+async fn keep(world: &LaunchFixture, name: &str, body: &str) -> i64 {
     let made = world.post("/pubkeys", &json!({"name": name, "body": body})).await.is_ok();
     made.json["id"].as_i64().unwrap()
 }
@@ -28,7 +28,7 @@ async fn keep(world: &LaunchWorld, name: &str, body: &str) -> i64 {
 #[tokio::test]
 async fn an_answer_carries_what_callers_follow_a_request_by() {
     let world = launch_world().await;
-    let get = |path: &str| world.knock("GET", path).bearer(world.token(Role::Reader));
+    let get = |path: &str| world.launch_request("GET", path).bearer(world.token(Role::Reader));
     let reply = get("/pubkeys").header("x-correlation-id", "c-1").send().await.is_ok();
     assert_eq!(reply.header("x-correlation-id"), "c-1");
     assert_eq!(get("/pubkeys").send().await.header("x-correlation-id"), "");
@@ -42,15 +42,15 @@ async fn an_answer_carries_what_callers_follow_a_request_by() {
 }
 
 #[tokio::test]
-async fn what_does_not_exist_is_refused_by_this_door() {
+async fn what_does_not_exist_is_refused_by_this_api() {
     let world = launch_world().await;
     for path in ["", "/nothing", "/pubkeys/1/2", "/sources/1/status/x", "//pubkeys"] {
-        world.knock("GET", path).send().await.is(404, "not_found");
+        world.launch_request("GET", path).send().await.is(404, "not_found");
     }
-    let reply = world.knock("PUT", "/pubkeys").send().await.is(405, "method_not_allowed");
+    let reply = world.launch_request("PUT", "/pubkeys").send().await.is(405, "method_not_allowed");
     assert_eq!(reply.header("allow"), "GET, HEAD, POST");
-    world.knock("OPTIONS", "/pubkeys").send().await.is(405, "method_not_allowed");
-    let head = world.knock("HEAD", "/pubkeys").bearer(world.token(Role::Reader)).send().await;
+    world.launch_request("OPTIONS", "/pubkeys").send().await.is(405, "method_not_allowed");
+    let head = world.launch_request("HEAD", "/pubkeys").bearer(world.token(Role::Reader)).send().await;
     assert_eq!((head.status, head.text.as_str()), (200, ""));
     for bad in ["/pubkeys/abc", "/pubkeys/0", "/pubkeys/-1", "/pubkeys/+1", "/pubkeys/99999999999999999999"] {
         assert_eq!(world.get(bad).await.is(400, "invalid_parameter").json["field"], "id");
@@ -88,7 +88,8 @@ async fn keys_are_kept_listed_by_pages_and_deleted() {
     let taken = world.post("/pubkeys", &json!({"name": "key 1", "body": KEYS[0]})).await;
     assert_eq!(taken.is(422, "duplicate_pubkey").json["field"], "body");
     world.engine.start(None).await.unwrap();
-    let gone = world.knock("DELETE", &format!("/pubkeys/{}", ids[0])).bearer(world.token(Role::Launcher));
+    let gone =
+        world.launch_request("DELETE", &format!("/pubkeys/{}", ids[0])).bearer(world.token(Role::Launcher));
     assert_eq!(gone.send().await.status, 204);
     let taken = world.post("/pubkeys", &json!({"name": "key 1", "body": KEYS[0]})).await;
     assert_eq!(taken.is(422, "duplicate_pubkey_name").json["field"], "name");
@@ -100,7 +101,7 @@ async fn everything_that_is_wrong_is_told_by_name() {
     let world = launch_world().await;
     let both = world.post("/pubkeys", &json!({"nmae": "k"})).await.is(400, "invalid_request");
     let fields: Vec<&Value> =
-        both.json["flaws"].as_array().unwrap().iter().map(|flaw| &flaw["field"]).collect();
+        both.json["flaws"].as_array().unwrap().iter().map(|field_error| &field_error["field"]).collect();
     assert_eq!(fields, ["name", "body"], "what is missing is nothing, and nothing is not enough");
     let private = "-----BEGIN OPENSSH PRIVATE KEY-----\nhunter2\n-----END OPENSSH PRIVATE KEY-----";
     let reply =
@@ -110,7 +111,7 @@ async fn everything_that_is_wrong_is_told_by_name() {
     let wrong = world.post("/pubkeys", &json!({"name": 7, "body": KEYS[0]})).await;
     assert_eq!(wrong.is(400, "invalid_body").json["field"], "name");
     world.post("/pubkeys", &json!([])).await.is(400, "invalid_body");
-    let post = || world.knock("POST", "/pubkeys").bearer(world.token(Role::Launcher));
+    let post = || world.launch_request("POST", "/pubkeys").bearer(world.token(Role::Launcher));
     post().body("{}").send().await.is(415, "unsupported_media_type");
     post().header("content-type", "text/plain").body("{}").send().await.is(415, "unsupported_media_type");
     let json = || post().header("content-type", "application/json; charset=utf-8");
@@ -133,7 +134,7 @@ async fn everything_that_is_wrong_is_told_by_name() {
 async fn a_body_that_never_ends_is_not_waited_for() {
     let world = launch_world().await;
     let slow = Body::from_stream(futures_util::stream::pending::<Result<Vec<u8>, std::io::Error>>());
-    let post = world.knock("POST", "/pubkeys").bearer(world.token(Role::Launcher));
+    let post = world.launch_request("POST", "/pubkeys").bearer(world.token(Role::Launcher));
     let post =
         post.header("content-type", "application/json").body(body_within(Duration::from_millis(20), slow));
     post.send().await.is(408, "slow_body");
@@ -174,7 +175,7 @@ async fn sources_are_kept_listed_and_never_show_how_they_let_us_in() {
     let one = world.get(&format!("/sources/{id}")).await.is_ok();
     assert_eq!(one.json["provider"], "aws");
     let delete = |id: &str| {
-        world.knock("DELETE", &format!("/sources/{id}")).bearer(world.token(Role::Launcher)).send()
+        world.launch_request("DELETE", &format!("/sources/{id}")).bearer(world.token(Role::Launcher)).send()
     };
     assert_eq!(delete(id).await.status, 204);
     delete("sandbox").await.is(409, "conflict");
@@ -212,7 +213,8 @@ async fn a_look_at_a_source_is_asked_for_once_and_taken() {
     };
     assert_eq!(ask(&json!("sandbox")).await.is_ok().text, "");
     assert_eq!(ask(&json!("sandbox")).await.is_ok().text, "", "that is the same look");
-    let listed = world.engine.list(&engine::store::Query { limit: 10, ..Default::default() }).await.unwrap();
+    let listed =
+        world.engine.list(&engine::store::OperationQuery { limit: 10, ..Default::default() }).await.unwrap();
     assert_eq!(listed.len(), 1, "{listed:?}");
     ask(&json!("987654")).await.is(404, "not_found");
     assert_eq!(ask(&json!("")).await.is(400, "invalid_parameter").json["field"], "source_id");
@@ -220,15 +222,18 @@ async fn a_look_at_a_source_is_asked_for_once_and_taken() {
 }
 
 #[tokio::test]
-async fn a_database_in_trouble_is_not_described_and_not_blamed_on_the_caller() {
+async fn a_database_failing_is_not_described_and_not_blamed_on_the_caller() {
     let limit = Duration::from_millis(100);
     let settings = server::ServerSettings { request_timeout: limit, ..settings() };
     let world = launch_world_with(settings, |_| {}).await;
     world.rbac.grant("ann", &["provisioning:*:*"]);
     let endless = axum::body::Body::from_stream(stream::pending::<Result<String, std::io::Error>>());
-    let post = world.knock("POST", "/pubkeys").as_user("1", "ann").header("content-type", "application/json");
+    let post = world
+        .launch_request("POST", "/pubkeys")
+        .as_user("1", "ann")
+        .header("content-type", "application/json");
     post.body(endless).send().await.is(408, "slow_body");
-    let get = |path: &str| world.knock("GET", path).as_user("1", "ann").send();
+    let get = |path: &str| world.launch_request("GET", path).as_user("1", "ann").send();
     get("/pubkeys").await.is_ok();
     for (mood, status, code) in
         [(Mood::Down, 503, "unavailable"), (Mood::Refusing, 500, "internal"), (Mood::Silent, 504, "timeout")]
@@ -239,11 +244,16 @@ async fn a_database_in_trouble_is_not_described_and_not_blamed_on_the_caller() {
     }
     // A token cannot be looked up either: that says nothing about the token.
     world.store.be(Mood::Down);
-    world.knock("GET", "/pubkeys").bearer(world.token(Role::Reader)).send().await.is(503, "unavailable");
+    world
+        .launch_request("GET", "/pubkeys")
+        .bearer(world.token(Role::Reader))
+        .send()
+        .await
+        .is(503, "unavailable");
 }
 
 #[tokio::test]
-async fn the_doors_beside_it_stay_as_they_are() {
+async fn the_apis_beside_it_stay_as_they_are() {
     let world = launch_world().await;
     let router = world.router.clone();
     let request = axum::http::Request::get("/api/provisioning").body(Body::empty()).unwrap();

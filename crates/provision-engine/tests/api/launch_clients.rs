@@ -18,8 +18,9 @@ async fn every_path_answers_with_and_without_a_slash_at_its_end() {
         let path =
             path.replace("{SRV}", "rbac").replace("{FLAG}", "provisioning.x").replace("{name}", "centos-9");
         let ask = async |path: &str| {
-            let knock = world.knock(right.method.as_str(), path).bearer(world.token(Role::Launcher));
-            let reply = knock.header("content-type", "application/json").body("{}").send().await;
+            let launch_request =
+                world.launch_request(right.method.as_str(), path).bearer(world.token(Role::Launcher));
+            let reply = launch_request.header("content-type", "application/json").body("{}").send().await;
             (reply.status, reply.json["code"].clone())
         };
         let (plain, slashed) = (ask(&path).await, ask(&format!("{path}/")).await);
@@ -32,7 +33,7 @@ async fn every_path_answers_with_and_without_a_slash_at_its_end() {
     // A provider that does not exist is a bad request, with and without a number behind it.
     for path in ["/reservations/ibm", "/reservations/ibm/", "/reservations/ibm/7"] {
         let method = if path.ends_with('7') { "GET" } else { "POST" };
-        let reply = world.knock(method, path).bearer(world.token(Role::Launcher)).send().await;
+        let reply = world.launch_request(method, path).bearer(world.token(Role::Launcher)).send().await;
         assert_eq!(reply.is(400, "invalid_parameter").json["field"], "type", "{path}");
     }
 }
@@ -40,7 +41,8 @@ async fn every_path_answers_with_and_without_a_slash_at_its_end() {
 #[tokio::test]
 async fn a_launch_of_nothing_needs_no_body() {
     let (world, _) = world().await;
-    let made = world.knock("POST", "/reservations/noop").bearer(world.token(Role::Launcher)).send().await;
+    let made =
+        world.launch_request("POST", "/reservations/noop").bearer(world.token(Role::Launcher)).send().await;
     let number = made.is_ok().json["reservation_id"].as_i64().unwrap();
     assert_eq!(ended(&world, &number.to_string()).await.json["state"], "succeeded");
     let shown = world.get(&format!("/reservations/noop/{number}/")).await.is_ok();

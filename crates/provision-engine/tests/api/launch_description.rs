@@ -1,4 +1,4 @@
-//! What the launch door says about itself, and about what can be launched.
+//! What the launch API says about itself, and about what can be launched.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -47,11 +47,12 @@ fn the_routes_are_exactly_those_in_the_table_of_rights() {
 #[tokio::test]
 async fn the_description_is_served_with_the_name_of_its_version() {
     let world = launch_world().await;
-    let served = world.knock("GET", "/openapi.json").send().await.is_ok();
+    let served = world.launch_request("GET", "/openapi.json").send().await.is_ok();
     assert_eq!(served.json, serde_json::to_value(::launch::api::openapi()).unwrap());
     assert_eq!(served.header("cache-control"), "max-age=1800");
     let etag = served.header("etag");
-    let again = |name: &str| world.knock("GET", "/openapi.json").header("if-none-match", name).send();
+    let again =
+        |name: &str| world.launch_request("GET", "/openapi.json").header("if-none-match", name).send();
     let kept = again(etag).await;
     assert_eq!((kept.status, kept.text.as_str(), kept.header("etag")), (304, "", etag));
     assert_eq!(again(&format!("\"x\", W/{etag}")).await.status, 304);
@@ -63,20 +64,26 @@ async fn the_description_is_served_with_the_name_of_its_version() {
 async fn the_portal_of_azure_may_read_its_template_from_another_site() {
     let world = launch_world().await;
     for method in ["GET", "OPTIONS"] {
-        let reply =
-            world.knock(method, "/azure_offering_template").header("origin", "https://portal").send().await;
+        let reply = world
+            .launch_request(method, "/azure_offering_template")
+            .header("origin", "https://portal")
+            .send()
+            .await;
         assert_eq!(reply.status, 200, "{}", reply.text);
         assert_eq!(reply.header("access-control-allow-origin"), "*");
         assert_eq!(reply.header("access-control-allow-methods"), "GET, OPTIONS");
     }
-    let packed =
-        world.knock("GET", "/azure_offering_template").header("accept-encoding", "gzip").send().await;
+    let packed = world
+        .launch_request("GET", "/azure_offering_template")
+        .header("accept-encoding", "gzip")
+        .send()
+        .await;
     assert_eq!((packed.header("cache-control"), packed.header("content-encoding")), ("no-transform", ""));
     let definition = &packed.json["resources"][0]["properties"];
     assert_eq!(definition["managedByTenantId"], "t-1");
     assert_eq!(definition["authorizations"][0]["principalId"], "p-1");
-    let without = launch_world_with(settings(), |door| door.azure_offering = None).await;
-    without.knock("GET", "/azure_offering_template").send().await.is(404, "not_found");
+    let without = launch_world_with(settings(), |api_parts| api_parts.azure_offering = None).await;
+    without.launch_request("GET", "/azure_offering_template").send().await.is(404, "not_found");
 }
 
 #[tokio::test]
@@ -101,8 +108,9 @@ async fn instance_types_are_listed_by_region_searched_and_kept_by_callers() {
         assert!(one["vcpus"] == 2 && one["memory_mib"].as_u64().unwrap() < 4000, "{one}");
     }
     let kept = |etag: String| {
-        let get =
-            world.knock("GET", "/instance_types/aws?region=us-east-1").bearer(world.token(Role::Reader));
+        let get = world
+            .launch_request("GET", "/instance_types/aws?region=us-east-1")
+            .bearer(world.token(Role::Reader));
         get.header("if-none-match", etag).send()
     };
     assert_eq!(kept(all.header("etag").to_owned()).await.status, 304);
@@ -140,11 +148,13 @@ async fn services_that_launches_need_are_ready_or_not() {
 }
 
 #[tokio::test]
-async fn a_feature_is_on_unless_somebody_turned_it_off() {
+async fn a_feature_is_on_unless_someone_turned_it_off() {
     let world = launch_world().await;
     world.get("/feature/provisioning.launch").await.is_ok();
     world.get("/feature/provisioning.decommissioning").await.is(401, "feature_off");
     world.get("/feature/sources.x").await.is(400, "invalid_parameter");
-    let head = world.knock("HEAD", "/feature/provisioning.decommissioning").bearer(world.token(Role::Reader));
+    let head = world
+        .launch_request("HEAD", "/feature/provisioning.decommissioning")
+        .bearer(world.token(Role::Reader));
     assert_eq!(head.send().await.status, 401);
 }

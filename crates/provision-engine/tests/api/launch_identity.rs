@@ -1,4 +1,4 @@
-//! How callers of the launch door show who they are.
+//! How callers of the launch API show who they are.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -11,19 +11,20 @@ use base64::engine::general_purpose::STANDARD;
 use engine::{AccessStore, Role};
 use serde_json::{Value, json};
 
-use crate::launch_world::{ORG, PROXY, STRANGER, identity, launch_world, launch_world_with};
+use crate::launch_world::{ORG, OUTSIDER, PROXY, identity, launch_world, launch_world_with};
 use crate::world::settings;
 
 #[tokio::test]
 async fn a_forged_header_is_written_down_once_for_each_peer_and_never_believed() {
     let world = launch_world().await;
     world.rbac.grant("ann", &["provisioning:*:*"]);
-    for peer in [STRANGER, STRANGER, "192.0.2.8:1", STRANGER, "[2001:db8::1]:1"] {
-        let forged = world.knock("GET", "/pubkeys").from(peer).header("x-rh-identity", identity("1", "ann"));
+    for peer in [OUTSIDER, OUTSIDER, "192.0.2.8:1", OUTSIDER, "[2001:db8::1]:1"] {
+        let forged =
+            world.launch_request("GET", "/pubkeys").from(peer).header("x-rh-identity", identity("1", "ann"));
         forged.send().await.is(401, "unauthenticated");
     }
     // Who has a good token beside it is let in, for the organisation of the token.
-    let both = world.knock("GET", "/pubkeys").header("x-rh-identity", identity("1", "ann"));
+    let both = world.launch_request("GET", "/pubkeys").header("x-rh-identity", identity("1", "ann"));
     both.bearer(world.token(Role::Reader)).send().await.is_ok();
     let rows = world.store.audit_log(100).await.unwrap();
     let mut told: Vec<String> =
@@ -43,17 +44,24 @@ async fn a_forged_header_is_written_down_once_for_each_peer_and_never_believed()
 async fn a_proxy_that_is_trusted_counts_more_than_a_token_beside_it() {
     let world = launch_world().await;
     world.rbac.grant("ann", &[]);
-    let both = world.knock("GET", "/pubkeys").as_user(ORG, "ann").bearer(world.token(Role::Admin));
+    let both = world.launch_request("GET", "/pubkeys").as_user(ORG, "ann").bearer(world.token(Role::Admin));
     both.send().await.is(403, "forbidden");
     // A proxy may also have a token of its own.
-    world.knock("GET", "/pubkeys").from(PROXY).bearer(world.token(Role::Reader)).send().await.is_ok();
+    world
+        .launch_request("GET", "/pubkeys")
+        .from(PROXY)
+        .bearer(world.token(Role::Reader))
+        .send()
+        .await
+        .is_ok();
 }
 
 #[tokio::test]
 async fn a_header_that_is_not_good_is_told_as_plain_text() {
     let world = launch_world().await;
     let encode = |value: &Value| STANDARD.encode(value.to_string());
-    let get = |value: String| world.knock("GET", "/pubkeys").from(PROXY).header("x-rh-identity", value);
+    let get =
+        |value: String| world.launch_request("GET", "/pubkeys").from(PROXY).header("x-rh-identity", value);
     let mut told = std::collections::BTreeSet::new();
     for value in [
         String::new(),
@@ -73,7 +81,7 @@ async fn a_header_that_is_not_good_is_told_as_plain_text() {
     assert_eq!(get(odd).send().await.status, 400);
     let twice = get(identity(ORG, "ann")).header("x-rh-identity", identity("2", "ann"));
     assert_eq!(twice.send().await.status, 400);
-    let raw = world.knock("GET", "/pubkeys").from(PROXY).header("x-rh-identity", b"\xff\xfe");
+    let raw = world.launch_request("GET", "/pubkeys").from(PROXY).header("x-rh-identity", b"\xff\xfe");
     assert_eq!(raw.send().await.status, 400);
     let inner =
         json!({"identity": {"type": "User", "internal": {"org_id": "5"}, "user": {"username": "ann"}}});
@@ -82,11 +90,11 @@ async fn a_header_that_is_not_good_is_told_as_plain_text() {
 }
 
 #[tokio::test]
-async fn permissions_are_remembered_for_one_principal_and_trouble_is_not() {
+async fn permissions_are_remembered_for_one_principal_and_failure_is_not() {
     let world = launch_world().await;
     world.rbac.grant("ann", &["provisioning:*:read"]);
     world.rbac.is_down.store(true, Ordering::SeqCst);
-    let get = |user: &'static str| world.knock("GET", "/pubkeys").as_user(ORG, user).send();
+    let get = |user: &'static str| world.launch_request("GET", "/pubkeys").as_user(ORG, user).send();
     get("ann").await.is(503, "unavailable");
     world.rbac.is_down.store(false, Ordering::SeqCst);
     for _ in 0..20 {
@@ -113,9 +121,9 @@ fn rhel() -> Value {
 
 #[tokio::test]
 async fn the_image_builder_sees_the_header_of_the_caller_and_no_other() {
-    let world = launch_world_with(settings(), |door| {
+    let world = launch_world_with(settings(), |api_parts| {
         let identities = ServiceIdentities::of_sandbox("elsewhere");
-        door.launches = Arc::new(Launches { identities, ..(*door.launches).clone() });
+        api_parts.launches = Arc::new(Launches { identities, ..(*api_parts.launches).clone() });
     })
     .await;
     world.rbac.grant("ann", &["provisioning:*:*"]);
@@ -125,7 +133,7 @@ async fn the_image_builder_sees_the_header_of_the_caller_and_no_other() {
         STANDARD.encode(json!({"identity": identity, "entitlements": entitlements}).to_string())
     };
     let ask = |header: &str| {
-        world.knock("POST", "/launches").from(PROXY).header("x-rh-identity", header).json(&rhel())
+        world.launch_request("POST", "/launches").from(PROXY).header("x-rh-identity", header).json(&rhel())
     };
     let entitled = header(json!({"rhel": {"is_entitled": true}, "smart_management": {"is_entitled": false}}));
     assert_eq!(ask(&entitled).send().await.status, 202);
@@ -137,7 +145,7 @@ async fn the_image_builder_sees_the_header_of_the_caller_and_no_other() {
     let by_token = world.post("/launches", &rhel()).await;
     let refused = by_token.is(403, "no_service_identity");
     assert!(refused.json["msg"].as_str().unwrap().contains("launch.service_identities"), "{}", refused.text);
-    let admin = world.knock("POST", "/launches").bearer(world.token(Role::Admin));
+    let admin = world.launch_request("POST", "/launches").bearer(world.token(Role::Admin));
     let other = admin.header("x-org-id", "elsewhere").json(&rhel()).send().await;
     assert_eq!(other.status, 202, "{}", other.text);
 }

@@ -4,14 +4,18 @@ use engine::{AccessStore, Role};
 use serde_json::{Value, json};
 
 use crate::launch_lives::{ended, parameters, world};
-use crate::launch_world::{LaunchWorld, ORG, Reply};
+use crate::launch_world::{LaunchFixture, LaunchResponse, ORG};
 
-async fn delete(world: &LaunchWorld, id: &str) -> Reply {
-    world.knock("DELETE", &format!("/inventory/{id}")).bearer(world.token(Role::Launcher)).send().await
+async fn delete(world: &LaunchFixture, id: &str) -> LaunchResponse {
+    world
+        .launch_request("DELETE", &format!("/inventory/{id}"))
+        .bearer(world.token(Role::Launcher))
+        .send()
+        .await
 }
 
 /// Looks until the end of a machine is no longer under way.
-async fn gone(world: &LaunchWorld, id: &str) -> Value {
+async fn gone(world: &LaunchFixture, id: &str) -> Value {
     for _ in 0..2000 {
         let seen = world.get(&format!("/inventory/{id}")).await.is_ok().json;
         if seen["termination"]["state"] != "terminating" {
@@ -40,16 +44,21 @@ async fn machines_of_a_launch_that_is_over_are_terminated_by_who_may() {
     world.rbac.grant("ben", &["provisioning:reservation:control", "provisioning:reservation.gcp:control"]);
     world.rbac.grant("cem", &["provisioning:*:read"]);
     for user in ["ben", "cem"] {
-        world.knock("DELETE", &path).as_user(ORG, user).send().await.is(403, "forbidden");
+        world.launch_request("DELETE", &path).as_user(ORG, user).send().await.is(403, "forbidden");
     }
-    let unknown =
-        world.knock("DELETE", "/inventory/i-0").as_user("77", "ann").send().await.is(404, "not_found");
+    let unknown = world
+        .launch_request("DELETE", "/inventory/i-0")
+        .as_user("77", "ann")
+        .send()
+        .await
+        .is(404, "not_found");
     for method in ["DELETE", "GET"] {
-        let foreign = world.knock(method, &path).as_user("77", "ann").send().await.is(404, "not_found");
+        let foreign =
+            world.launch_request(method, &path).as_user("77", "ann").send().await.is(404, "not_found");
         assert_eq!(foreign.json["error"], unknown.json["error"]);
     }
     let terminate = format!("/launches/{launch}/terminate");
-    world.knock("POST", &terminate).as_user("77", "ann").send().await.is(404, "not_found");
+    world.launch_request("POST", &terminate).as_user("77", "ann").send().await.is(404, "not_found");
     assert_eq!(world.standing("ec2/instance").await, 3);
 
     let asked = delete(&world, ids[0]).await;

@@ -6,23 +6,24 @@ use engine::Role;
 use engine::secret::SecretString;
 use serde_json::{Value, json};
 
-use crate::launch_world::{LaunchWorld, Reply, launch_world_with};
+use crate::launch_world::{LaunchFixture, LaunchResponse, launch_world_with};
 use crate::world::settings;
 
 const KEY: &str = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIPZPsG8crzYvNzP/Y4oJxlnKPqP3HLQPLhyMGbmJv9vR me";
 const SECRET: &str = "0123456789abcdef0123456789abcdef";
 
-pub(crate) async fn world() -> (LaunchWorld, i64) {
-    let world = launch_world_with(settings(), |door| door.callback_secret = Some(SECRET.into())).await;
+pub(crate) async fn world() -> (LaunchFixture, i64) {
+    let world =
+        launch_world_with(settings(), |api_parts| api_parts.callback_secret = Some(SECRET.into())).await;
     world.engine.start(None).await.unwrap();
-    world.turn("/image-builder/pace", &pace(40)).await;
+    world.turn("/image-builder/pace", &delay_times(40)).await;
     world.put("/aws/pace", &json!({"running_ms": 20, "address_ms": 20, "terminate_ms": 20})).await;
     let key = world.post("/pubkeys", &json!({"name": "me", "body": KEY})).await.is_ok();
     let id = key.json["id"].as_i64().unwrap();
     (world, id)
 }
 
-fn pace(ms: u64) -> Value {
+fn delay_times(ms: u64) -> Value {
     json!({"pending_ms": ms, "building_ms": ms, "uploading_ms": ms, "registering_ms": ms})
 }
 
@@ -38,11 +39,12 @@ pub(crate) fn parameters(key: i64) -> Value {
 }
 
 /// Looks until it is over, by waiting for something new each time.
-pub(crate) async fn ended(world: &LaunchWorld, id: &str) -> Reply {
+pub(crate) async fn ended(world: &LaunchFixture, id: &str) -> LaunchResponse {
     let mut etag = String::new();
     for _ in 0..500 {
-        let knock = world.knock("GET", &format!("/launches/{id}?wait=5s")).bearer(world.token(Role::Reader));
-        let reply = knock.header("if-none-match", &etag).send().await;
+        let launch_request =
+            world.launch_request("GET", &format!("/launches/{id}?wait=5s")).bearer(world.token(Role::Reader));
+        let reply = launch_request.header("if-none-match", &etag).send().await;
         if reply.status == 304 {
             continue;
         }
@@ -61,8 +63,8 @@ async fn an_image_is_built_and_launched_and_the_same_key_means_the_same_launch()
     let (world, key) = world().await;
     let body = json!({"provider": "aws", "image": build(), "parameters": parameters(key)});
     let ask = async |body: &Value| {
-        let knock = world.knock("POST", "/launches").bearer(world.token(Role::Launcher));
-        knock.header("idempotency-key", "one").json(body).send().await
+        let launch_request = world.launch_request("POST", "/launches").bearer(world.token(Role::Launcher));
+        launch_request.header("idempotency-key", "one").json(body).send().await
     };
     let first = ask(&body).await;
     assert_eq!(first.status, 202, "{}", first.text);
@@ -97,8 +99,12 @@ async fn parameters_come_later_and_the_first_valid_ones_count() {
     let path = format!("/launches/{id}/parameters");
     let bad = json!({"source_id": "nobody", "amount": 0, "instance_type": "huge", "pubkey_id": 999});
     let refused = world.post(&path, &bad).await.is(422, "invalid_request").json;
-    let fields: Vec<&str> =
-        refused["flaws"].as_array().unwrap().iter().filter_map(|flaw| flaw["field"].as_str()).collect();
+    let fields: Vec<&str> = refused["flaws"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|field_error| field_error["field"].as_str())
+        .collect();
     for field in ["source_id", "amount", "instance_type", "pubkey_id"] {
         assert!(fields.contains(&field), "{refused}");
     }
@@ -116,7 +122,7 @@ async fn parameters_come_later_and_the_first_valid_ones_count() {
 #[tokio::test]
 async fn older_clients_launch_what_is_still_building_and_get_what_they_know() {
     let (world, key) = world().await;
-    world.turn("/image-builder/pace", &pace(150)).await;
+    world.turn("/image-builder/pace", &delay_times(150)).await;
     let built = world.post("/launches", &json!({"provider": "aws", "image": build()})).await.json;
     let id = built["id"].as_str().unwrap().to_owned();
     let mut compose = Value::Null;
@@ -165,7 +171,8 @@ async fn a_launch_that_fails_is_undone_and_one_that_is_given_up_too() {
     assert!(end["error"]["hint"].is_string(), "{end}");
     assert_eq!((world.standing("ec2/instance").await, world.standing("ec2/key_pair").await), (0, 0));
     let id = failed["id"].as_str().unwrap();
-    let control = |path: String| world.knock("POST", &path).bearer(world.token(Role::Operator)).send();
+    let control =
+        |path: String| world.launch_request("POST", &path).bearer(world.token(Role::Operator)).send();
     control(format!("/launches/{id}/cleanup")).await.is(409, "not_now");
     assert_eq!(control(format!("/launches/{id}/retry")).await.status, 202);
     let again = ended(&world, id).await.json;
@@ -204,15 +211,16 @@ async fn what_belongs_to_others_is_not_found() {
         ("POST", format!("/launches/{id}/cleanup")),
         ("POST", format!("/launches/{id}/detach")),
     ] {
-        world.knock(method, &path).as_user("another", "eve").send().await.is(404, "not_found");
+        world.launch_request(method, &path).as_user("another", "eve").send().await.is(404, "not_found");
         // The same organisation, but only launches of another cloud.
-        let gus = world.knock(method, &path).as_user(crate::launch_world::ORG, "gus").send().await;
+        let gus = world.launch_request(method, &path).as_user(crate::launch_world::ORG, "gus").send().await;
         assert_eq!(gus.status, 403, "{method} {path}: {}", gus.text);
     }
-    let foreign = world.knock("POST", &format!("/launches/{id}/parameters")).as_user("another", "eve");
+    let foreign =
+        world.launch_request("POST", &format!("/launches/{id}/parameters")).as_user("another", "eve");
     foreign.json(&parameters(key)).send().await.is(404, "not_found");
     for path in ["/launches", "/reservations", "/inventory"] {
-        let list = world.knock("GET", path).as_user("another", "eve").send().await.is_ok();
+        let list = world.launch_request("GET", path).as_user("another", "eve").send().await.is_ok();
         assert_eq!(list.json["data"], json!([]), "{path}");
         assert_ne!(world.get(path).await.is_ok().json["data"], json!([]), "{path}");
     }
@@ -229,9 +237,10 @@ async fn a_callback_needs_a_fresh_signature_and_only_makes_the_launch_look() {
     let now = engine::Clock::now(&*world.clock).millis() / 1000;
     let call = async |path: &str, seconds: i64, secret: &str, body: &str| {
         let signed = signature(&SecretString::from(secret), seconds, body.as_bytes());
-        let knock = world.knock("POST", path).header("provision-engine-timestamp", seconds.to_string());
-        let knock = knock.header("provision-engine-signature", signed);
-        knock.header("content-type", "application/json").body(body.to_owned()).send().await
+        let launch_request =
+            world.launch_request("POST", path).header("provision-engine-timestamp", seconds.to_string());
+        let launch_request = launch_request.header("provision-engine-signature", signed);
+        launch_request.header("content-type", "application/json").body(body.to_owned()).send().await
     };
     let path = format!("/launches/{id}/image-ready");
     let named = |launch: &str| json!({"launch_id": launch}).to_string();
@@ -242,7 +251,7 @@ async fn a_callback_needs_a_fresh_signature_and_only_makes_the_launch_look() {
     for (body, code) in [(named(other), "invalid_parameter"), ("{}".to_owned(), "invalid_body")] {
         assert_eq!(call(&path, now, SECRET, &body).await.is(400, code).status, 400);
     }
-    world.knock("POST", &path).send().await.is(401, "bad_signature");
+    world.launch_request("POST", &path).send().await.is(401, "bad_signature");
     // Early, twice, and about a launch that does not exist: nobody learns anything, and nothing happens.
     for launch in [id.as_str(), &id, other] {
         let early = call(&format!("/launches/{launch}/image-ready"), now, SECRET, &named(launch)).await;

@@ -6,12 +6,12 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 /// An operation: method, path, name, parameters of path and query, body, answer.
-type Operation =
+type OriginalOperation =
     (&'static str, &'static str, &'static str, &'static [&'static str], &'static str, &'static str);
 
 const PAGE: [&str; 2] = ["query limit", "query offset"];
 
-const OPERATIONS: [Operation; 18] = [
+const OPERATIONS: [OriginalOperation; 18] = [
     ("post", "/availability_status/sources", "availabilityStatus", &[], "v1.AvailabilityStatusRequest", ""),
     (
         "get",

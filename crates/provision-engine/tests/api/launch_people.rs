@@ -1,4 +1,4 @@
-//! Who stands in for those whom the launch door asks about its callers.
+//! Who stands in for those whom the launch API asks about its callers.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -6,13 +6,13 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use ::api::Permission;
 use ::launch::api::{Permissions, Probe};
-use ::launch::model::params::Requester;
+use ::launch::model::params::LaunchOwner;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use engine::prelude::async_trait;
 use engine::{Proof, Timestamp};
 use serde_json::Value;
-use server::{Bearers, Denied, Principal, Subject};
+use server::{AuthError, Bearers, Principal, PrincipalSubject};
 
 /// Grants what a test says, to users by their name.
 #[derive(Default)]
@@ -43,18 +43,18 @@ impl Permissions for Granting {
 }
 
 /// An issuer whose tokens are JSON that says what they say.
-pub(crate) struct Issuer;
+pub(crate) struct PlainIssuer;
 
 #[async_trait]
-impl Bearers for Issuer {
-    async fn verify(&self, token: &str) -> Result<Principal, Denied> {
+impl Bearers for PlainIssuer {
+    async fn verify(&self, token: &str) -> Result<Principal, AuthError> {
         let decoded =
             STANDARD.decode(token).ok().and_then(|json| serde_json::from_slice::<Value>(&json).ok());
-        let claims = decoded.ok_or_else(|| Denied::Refused("this is no token".into()))?;
+        let claims = decoded.ok_or_else(|| AuthError::Refused("this is no token".into()))?;
         let texts = |value: &Value| -> Option<Vec<String>> { serde_json::from_value(value.clone()).ok() };
         let roles = texts(&claims["roles"]).unwrap_or_default();
         let permissions = texts(&claims["permissions"]);
-        let subject = Subject {
+        let subject = PrincipalSubject {
             name: "oidc:jane".into(),
             roles: roles.iter().map(|role| role.parse().unwrap()).collect(),
             organisation: claims["org"].as_str().map(str::to_owned),
@@ -73,7 +73,7 @@ pub(crate) struct Answering(pub(crate) bool);
 
 #[async_trait]
 impl Probe for Answering {
-    async fn ready(&self, _who: &Requester) -> Result<(), String> {
+    async fn ready(&self, _who: &LaunchOwner) -> Result<(), String> {
         if self.0 { Ok(()) } else { Err("no route to 10.0.0.9".into()) }
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use engine::Role;
-use engine::store::{Expect, Portrait};
+use engine::store::{Expect, RecordUpdate};
 use serde_json::json;
 use server::ServerSettings;
 
@@ -17,7 +17,7 @@ async fn lists_show_the_launches_that_can_be_read() {
     let label = |name: &str, value: &str| (name.to_owned(), value.to_owned());
     // Three that are older than the launch, and three that are newer: a list begins with either.
     let unreadable = async |number: u8| {
-        let portrait = Portrait {
+        let record_update = RecordUpdate {
             kind: "launch".into(),
             record: "{}".into(),
             labels: vec![label("provider", "aws"), label("state", "active")],
@@ -25,7 +25,9 @@ async fn lists_show_the_launches_that_can_be_read() {
             due_at: None,
         };
         let (name, tenant) = (format!("launch:{number:032}"), format!("org:{ORG}"));
-        assert!(world.engine.write_resource(&name, &tenant, Expect::Absent, Some(portrait)).await.unwrap());
+        assert!(
+            world.engine.write_resource(&name, &tenant, Expect::Absent, Some(record_update)).await.unwrap()
+        );
     };
     for number in 0..3 {
         unreadable(number).await;
@@ -51,7 +53,7 @@ async fn a_key_is_forgotten_at_once_however_long_its_key_pairs_take() {
     let key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIPZPsG8crzYvNzP/Y4oJxlnKPqP3HLQPLhyMGbmJv9vR me";
     let id = world.post("/pubkeys", &json!({"name": "me", "body": key})).await.is_ok().json["id"].clone();
     let path = format!("/pubkeys/{id}");
-    let gone = world.knock("DELETE", &path).bearer(world.token(Role::Launcher)).send().await;
+    let gone = world.launch_request("DELETE", &path).bearer(world.token(Role::Launcher)).send().await;
     assert_eq!(gone.status, 202, "{}", gone.text);
     assert!(gone.json["warnings"][0].as_str().unwrap().contains("still deleting"), "{}", gone.text);
     world.get(&path).await.is(404, "not_found");

@@ -1,13 +1,14 @@
-//! Who gets in at the launch door, and what they find.
+//! Who gets in at the launch API, and what they find.
 
 use std::sync::atomic::Ordering;
 
-use ::launch::api::rights::{Needs, RIGHTS, Right, Verb};
+use ::launch::api::rights::{LaunchRight, Needs, RIGHTS, Verb};
 use engine::{AccessStore, Role};
 use serde_json::json;
 
 use crate::launch_world::{
-    Knock, LaunchWorld, ORG, PROXY, Reply, identity, launch_world, launch_world_with, signed,
+    LaunchFixture, LaunchRequestBuilder, LaunchResponse, ORG, PROXY, identity, launch_world,
+    launch_world_with, signed,
 };
 use crate::world::settings;
 
@@ -23,17 +24,17 @@ fn path(template: &str) -> String {
 }
 
 /// All routes but those whose callers prove themselves by a signature, whoever they are.
-fn routes() -> impl Iterator<Item = &'static Right> {
+fn routes() -> impl Iterator<Item = &'static LaunchRight> {
     RIGHTS.iter().filter(|right| right.needs != Needs::Signature)
 }
 
-fn knock(world: &LaunchWorld, right: &Right) -> Knock {
-    let knock = world.knock(right.method.as_str(), &path(right.path));
-    if right.method == "POST" { knock.json(&json!({})) } else { knock }
+fn launch_request(world: &LaunchFixture, right: &LaunchRight) -> LaunchRequestBuilder {
+    let launch_request = world.launch_request(right.method.as_str(), &path(right.path));
+    if right.method == "POST" { launch_request.json(&json!({})) } else { launch_request }
 }
 
 /// What the table says, worked out once more by other means.
-fn is_granted(right: &Right, permissions: &[&str]) -> bool {
+fn is_granted(right: &LaunchRight, permissions: &[&str]) -> bool {
     let covers = |resource: &str, verb: Verb| {
         permissions.iter().any(|text| {
             let parts: Vec<&str> = text.split(':').collect();
@@ -58,12 +59,12 @@ fn is_granted(right: &Right, permissions: &[&str]) -> bool {
 }
 
 /// The same for somebody who comes without a token of ours.
-fn is_granted_outside(right: &Right, permissions: &[&str]) -> bool {
+fn is_granted_outside(right: &LaunchRight, permissions: &[&str]) -> bool {
     !matches!(right.needs, Needs::OursMay(..)) && is_granted(right, permissions)
 }
 
 #[track_caller]
-fn judge(reply: &Reply, right: &Right, is_granted: bool, who: &str) {
+fn judge(reply: &LaunchResponse, right: &LaunchRight, is_granted: bool, who: &str) {
     let what = format!("{} {} as {who}: {} {}", right.method, right.path, reply.status, reply.text);
     if is_granted {
         assert!(![401, 403].contains(&reply.status), "{what}");
@@ -74,21 +75,21 @@ fn judge(reply: &Reply, right: &Right, is_granted: bool, who: &str) {
 }
 
 #[tokio::test]
-async fn nobody_gets_in_without_showing_who_they_are() {
+async fn no_one_gets_in_without_showing_who_they_are() {
     let world = launch_world().await;
     world.rbac.grant("ann", &["provisioning:*:*"]);
     let nonsense = format!("pe_{}", "A".repeat(43));
     for right in routes().filter(|right| right.needs != Needs::Nothing) {
         let what = format!("{} {}", right.method, right.path);
-        let nothing = knock(&world, right).send().await.is(401, "unauthenticated");
+        let nothing = launch_request(&world, right).send().await.is(401, "unauthenticated");
         assert_eq!(nothing.header("www-authenticate"), "Bearer realm=\"provision-engine\"", "{what}");
-        let forged = knock(&world, right).header("x-rh-identity", identity(ORG, "ann"));
+        let forged = launch_request(&world, right).header("x-rh-identity", identity(ORG, "ann"));
         forged.send().await.is(401, "unauthenticated");
         for bad in [&nonsense, "nonsense", ""] {
-            let reply = knock(&world, right).bearer(bad).send().await.is(401, "unauthenticated");
+            let reply = launch_request(&world, right).bearer(bad).send().await.is(401, "unauthenticated");
             assert!(reply.header("www-authenticate").contains("invalid_token"), "{what}");
         }
-        let silent = knock(&world, right).from(PROXY).send().await;
+        let silent = launch_request(&world, right).from(PROXY).send().await;
         assert_eq!(silent.status, 400, "{what}");
         assert!(silent.text.starts_with("Bad Request: "), "{what}: {}", silent.text);
     }
@@ -96,15 +97,15 @@ async fn nobody_gets_in_without_showing_who_they_are() {
 }
 
 #[tokio::test]
-async fn some_routes_ask_nobody_who_they_are() {
+async fn some_routes_ask_no_one_who_they_are() {
     let world = launch_world().await;
     for right in routes().filter(|right| right.needs == Needs::Nothing) {
-        assert_eq!(knock(&world, right).send().await.status, 200, "{} {}", right.method, right.path);
+        assert_eq!(launch_request(&world, right).send().await.status, 200, "{} {}", right.method, right.path);
     }
 }
 
 #[tokio::test]
-async fn every_route_lets_in_who_has_its_permission_and_nobody_else() {
+async fn every_route_lets_in_who_has_its_permission_and_no_one_else() {
     let world = launch_world().await;
     let one_each = routes().filter_map(|right| match right.needs {
         Needs::May(resource, verb) => Some(format!("provisioning:{resource}:{}", verb.as_str())),
@@ -128,7 +129,7 @@ async fn every_route_lets_in_who_has_its_permission_and_nobody_else() {
         let user = format!("user-{number}");
         world.rbac.grant(&user, &granted);
         for right in routes() {
-            let reply = knock(&world, right).as_user(ORG, &user).send().await;
+            let reply = launch_request(&world, right).as_user(ORG, &user).send().await;
             judge(&reply, right, is_granted_outside(right, &granted), &format!("{user} with {granted:?}"));
         }
     }
@@ -145,7 +146,7 @@ async fn our_own_tokens_may_do_what_their_role_is_worth() {
         (Role::Admin, Some(vec!["provisioning:*:*"])),
     ] {
         for right in routes() {
-            let reply = knock(&world, right).bearer(world.token(role)).send().await;
+            let reply = launch_request(&world, right).bearer(world.token(role)).send().await;
             let is_open = right.needs == Needs::Nothing;
             let may = worth.as_ref().map_or(is_open, |worth| is_granted(right, worth));
             judge(&reply, right, may, role.as_str());
@@ -173,7 +174,7 @@ async fn a_token_of_an_issuer_brings_its_organisation_and_its_permissions() {
         (json!({"org": "", "roles": ["launcher"]}), None),
     ] {
         for right in routes() {
-            let reply = knock(&world, right).bearer(&signed(&claims)).send().await;
+            let reply = launch_request(&world, right).bearer(&signed(&claims)).send().await;
             let is_open = right.needs == Needs::Nothing;
             let may = worth.map_or(is_open, |worth| is_granted_outside(right, worth));
             judge(&reply, right, may, &claims.to_string());
@@ -182,16 +183,16 @@ async fn a_token_of_an_issuer_brings_its_organisation_and_its_permissions() {
 }
 
 #[tokio::test]
-async fn without_anybody_to_ask_a_header_is_worth_what_the_settings_say() {
+async fn without_anyone_to_ask_a_header_is_worth_what_the_settings_say() {
     for texts in [&[][..], &["provisioning:*:read"]] {
         let permission = |text: &&str| ::api::Permission::parse(text);
-        let world = launch_world_with(settings(), |door| {
-            door.rbac = None;
-            door.header_permissions = texts.iter().filter_map(permission).collect();
+        let world = launch_world_with(settings(), |api_parts| {
+            api_parts.rbac = None;
+            api_parts.header_permissions = texts.iter().filter_map(permission).collect();
         })
         .await;
         for right in routes() {
-            let reply = knock(&world, right).as_user(ORG, "ann").send().await;
+            let reply = launch_request(&world, right).as_user(ORG, "ann").send().await;
             judge(&reply, right, is_granted_outside(right, texts), &format!("ann with {texts:?}"));
         }
     }
@@ -202,34 +203,35 @@ async fn an_organisation_finds_what_is_its_own_and_nothing_else() {
     let world = launch_world().await;
     world.rbac.grant("ann", &["provisioning:*:*"]);
     let key = json!({"name": "k", "body": KEY});
-    let made = world.knock("POST", "/pubkeys").as_user("1", "ann").json(&key).send().await.is_ok();
+    let made = world.launch_request("POST", "/pubkeys").as_user("1", "ann").json(&key).send().await.is_ok();
     let pubkey = format!("/pubkeys/{}", made.json["id"]);
     let role = json!({"name": "s", "provider": "aws", "arn": "arn:aws:iam::123456789012:role/launcher"});
-    let made = world.knock("POST", "/sources").as_user("1", "ann").json(&role).send().await;
+    let made = world.launch_request("POST", "/sources").as_user("1", "ann").json(&role).send().await;
     assert_eq!(made.status, 201, "{}", made.text);
     let source = format!("/sources/{}", made.json["id"].as_str().unwrap());
     let paths = [&pubkey, &source, &format!("{source}/status"), &format!("{source}/upload_info")];
     for path in paths {
-        world.knock("GET", path).as_user("1", "ann").send().await.is_ok();
-        world.knock("GET", path).as_user("2", "ann").send().await.is(404, "not_found");
-        let admin = || world.knock("GET", path).bearer(world.token(Role::Admin));
+        world.launch_request("GET", path).as_user("1", "ann").send().await.is_ok();
+        world.launch_request("GET", path).as_user("2", "ann").send().await.is(404, "not_found");
+        let admin = || world.launch_request("GET", path).bearer(world.token(Role::Admin));
         admin().send().await.is(404, "not_found");
         admin().header("x-org-id", "1").send().await.is_ok();
-        let launcher = world.knock("GET", path).bearer(world.token(Role::Launcher)).header("x-org-id", "1");
+        let launcher =
+            world.launch_request("GET", path).bearer(world.token(Role::Launcher)).header("x-org-id", "1");
         launcher.send().await.is(403, "forbidden");
     }
     for (list, own) in [("/pubkeys", 1), ("/sources", 2)] {
         let count = async |org: &str| {
-            let reply = world.knock("GET", list).as_user(org, "ann").send().await.is_ok();
+            let reply = world.launch_request("GET", list).as_user(org, "ann").send().await.is_ok();
             reply.json["data"].as_array().unwrap().len()
         };
         assert_eq!((count("1").await, count("2").await), (own, own - 1), "{list}");
     }
     world.engine.start(None).await.unwrap();
     for path in [&pubkey, &source] {
-        world.knock("DELETE", path).as_user("2", "ann").send().await.is(404, "not_found");
-        assert_eq!(world.knock("DELETE", path).as_user("1", "ann").send().await.status, 204);
-        world.knock("DELETE", path).as_user("1", "ann").send().await.is(404, "not_found");
+        world.launch_request("DELETE", path).as_user("2", "ann").send().await.is(404, "not_found");
+        assert_eq!(world.launch_request("DELETE", path).as_user("1", "ann").send().await.status, 204);
+        world.launch_request("DELETE", path).as_user("1", "ann").send().await.is(404, "not_found");
     }
 }
 
@@ -238,19 +240,19 @@ const KEY: &str =
     "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIPPEx6w7/lJ+pCpC+1KebnLCSkUBdxig0C67vVby4Vi6 ann@example.com";
 
 #[tokio::test]
-async fn every_change_leaves_a_row_and_so_does_every_refusal() {
+async fn every_change_leaves_a_row_and_so_does_every_error() {
     let world = launch_world().await;
     world.rbac.grant("ann", &["provisioning:*:*"]);
     world.rbac.grant("ben", &["provisioning:*:read"]);
     let key = json!({"name": "k", "body": KEY});
-    let post = || world.knock("POST", "/pubkeys").json(&key);
+    let post = || world.launch_request("POST", "/pubkeys").json(&key);
     post().as_user("1", "ben").header("x-request-id", "r-1").send().await.is(403, "forbidden");
     let id = post().as_user("1", "ann").send().await.is_ok().json["id"].clone();
     post().as_user("1", "ann").send().await.is(422, "duplicate_pubkey");
     post().send().await.is(401, "unauthenticated");
     world.engine.start(None).await.unwrap();
-    world.knock("DELETE", &format!("/pubkeys/{id}")).as_user("1", "ann").send().await;
-    world.knock("GET", "/pubkeys").as_user("1", "ann").send().await.is_ok();
+    world.launch_request("DELETE", &format!("/pubkeys/{id}")).as_user("1", "ann").send().await;
+    world.launch_request("GET", "/pubkeys").as_user("1", "ann").send().await.is_ok();
     let rows = world.store.audit_log(100).await.unwrap();
     assert_eq!(rows.last().unwrap().request, "r-1");
     let told: Vec<String> = rows
@@ -271,7 +273,7 @@ async fn every_change_leaves_a_row_and_so_does_every_refusal() {
 }
 
 #[tokio::test]
-async fn a_launcher_gets_in_at_no_other_door_but_to_change_its_own_password() {
+async fn a_launcher_gets_in_at_no_other_api_but_to_change_its_own_password() {
     let world = launch_world().await;
     for right in crate::world::all_rights() {
         if !matches!(right.needs, server::rights::Needs::Can(_)) || right.path == "/me/password" {

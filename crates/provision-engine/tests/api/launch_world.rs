@@ -1,12 +1,12 @@
-//! The launch door with everybody who may knock at it, and a caller that checks what every answer must have.
+//! The launch API with everybody who may knock at it, and a caller that checks what every answer must have.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use ::launch::api::{AzureOffering, BASE, BuildInfo, LaunchDoor, Probe, Service};
-use ::launch::model::accounts::{AccountBook, DefaultSource};
+use ::launch::api::{AzureOffering, BASE, BuildInfo, LaunchApiParts, Probe, ReadyService};
+use ::launch::model::accounts::{DefaultSource, SourceDirectory};
 use ::launch::model::{LaunchSettings, Launches};
 use axum::Router;
 use axum::body::{Body, to_bytes};
@@ -24,39 +24,39 @@ use server::{Meter, Server, ServerSettings, tokens};
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
-use crate::launch_people::{Answering, Granting, Issuer};
+use crate::launch_people::{Answering, Granting, PlainIssuer};
 use crate::shaky_store::ShakyStore;
-use crate::world::{TurnedClock, settings};
+use crate::world::{ManualClock, settings};
 
 /// A proxy whose headers are believed, and somebody who is not.
 pub(crate) const PROXY: &str = "10.1.2.3:4711";
-pub(crate) const STRANGER: &str = "192.0.2.7:4711";
+pub(crate) const OUTSIDER: &str = "192.0.2.7:4711";
 pub(crate) const ORG: &str = "000013";
 
-pub(crate) struct LaunchWorld {
+pub(crate) struct LaunchFixture {
     sandbox: Sandbox,
     pub(crate) engine: Engine,
     pub(crate) store: Arc<ShakyStore>,
-    pub(crate) clock: Arc<TurnedClock>,
+    pub(crate) clock: Arc<ManualClock>,
     pub(crate) rbac: Arc<Granting>,
     pub(crate) router: Router,
     tokens: BTreeMap<Role, String>,
 }
 
-pub(crate) async fn launch_world() -> LaunchWorld {
+pub(crate) async fn launch_world() -> LaunchFixture {
     launch_world_with(settings(), |_| {}).await
 }
 
 pub(crate) async fn launch_world_with(
     settings: ServerSettings,
-    change: impl FnOnce(&mut LaunchDoor),
-) -> LaunchWorld {
+    change: impl FnOnce(&mut LaunchApiParts),
+) -> LaunchFixture {
     let sandbox = Sandbox::start(([127, 0, 0, 1], 0).into()).await.unwrap();
-    let (store, clock) = (Arc::new(ShakyStore::default()), Arc::new(TurnedClock::default()));
+    let (store, clock) = (Arc::new(ShakyStore::default()), Arc::new(ManualClock::default()));
     let ring = SharedRing::new(KeyRing::generate());
     let mut launches = Launches::beside(&sandbox.url(), store.clone(), Duration::from_secs(5)).unwrap();
-    let book = AccountBook::built_in(store.clone()).sealed_by(ring.clone());
-    launches.accounts = book.with_default(DefaultSource::of_sandbox());
+    let directory = SourceDirectory::built_in(store.clone()).sealed_by(ring.clone());
+    launches.accounts = directory.with_default(DefaultSource::of_sandbox());
     let launches = Arc::new(launches.with_settings(quick()));
     let engine = Engine::builder(store.clone(), clock.clone(), ring)
         .workflow(::launch::workflows::source_check::plan(&launches))
@@ -65,13 +65,13 @@ pub(crate) async fn launch_world_with(
         .workflow(::launch::workflows::pubkey_deletion::plan(&launches))
         .build();
     let rbac = Arc::new(Granting::default());
-    let mut door = LaunchDoor {
+    let mut api_parts = LaunchApiParts {
         trusted_proxies: Networks::parse(["10.1.0.0/16"]).unwrap(),
         rbac: Some(rbac.clone()),
         default_org: ORG.into(),
         probes: [
-            (Service::Rbac, Arc::new(Answering(true)) as Arc<dyn Probe>),
-            (Service::ImageBuilder, Arc::new(Answering(false))),
+            (ReadyService::Rbac, Arc::new(Answering(true)) as Arc<dyn Probe>),
+            (ReadyService::ImageBuilder, Arc::new(Answering(false))),
         ]
         .into(),
         features_off: BTreeSet::from(["provisioning.decommissioning".to_owned()]),
@@ -82,9 +82,9 @@ pub(crate) async fn launch_world_with(
             description: "launches them".into(),
         }),
         build: BuildInfo { version: "v7".into(), time: "today".into(), environment: "test".into() },
-        ..LaunchDoor::new(launches)
+        ..LaunchApiParts::new(launches)
     };
-    change(&mut door);
+    change(&mut api_parts);
     let now = clock.now();
     let mut tokens = BTreeMap::new();
     for role in Role::ALL {
@@ -97,16 +97,16 @@ pub(crate) async fn launch_world_with(
         people: store.clone(),
         meter: Arc::new(Meter::new()),
         settings,
-        bearers: Some(Arc::new(Issuer)),
-        endpoints: crate::world::endpoints_with(Some(door)),
+        bearers: Some(Arc::new(PlainIssuer)),
+        endpoints: crate::world::endpoints_with(Some(api_parts)),
         workflows: None,
-        upkeep: server::Upkeep::default(),
+        diagnostics: server::Diagnostics::default(),
         closing: CancellationToken::new(),
     });
-    LaunchWorld { sandbox, engine, store, clock, rbac, router, tokens }
+    LaunchFixture { sandbox, engine, store, clock, rbac, router, tokens }
 }
 
-/// Nobody waits longer than a far side on the same machine takes.
+/// Nobody waits longer than an external system on the same machine takes.
 fn quick() -> LaunchSettings {
     let short = Duration::from_millis(20);
     LaunchSettings {
@@ -132,7 +132,7 @@ pub(crate) fn signed(claims: &Value) -> String {
 }
 
 /// A request being put together.
-pub(crate) struct Knock {
+pub(crate) struct LaunchRequestBuilder {
     router: Router,
     method: String,
     path: String,
@@ -140,43 +140,43 @@ pub(crate) struct Knock {
     body: Body,
 }
 
-pub(crate) struct Reply {
+pub(crate) struct LaunchResponse {
     pub(crate) status: u16,
     pub(crate) headers: HeaderMap,
     pub(crate) text: String,
     pub(crate) json: Value,
 }
 
-impl LaunchWorld {
-    /// From a stranger, who shows nothing.
-    pub(crate) fn knock(&self, method: &str, path: &str) -> Knock {
-        Knock {
+impl LaunchFixture {
+    /// From an outsider, who shows nothing.
+    pub(crate) fn launch_request(&self, method: &str, path: &str) -> LaunchRequestBuilder {
+        LaunchRequestBuilder {
             router: self.router.clone(),
             method: method.into(),
             path: path.into(),
             request: Request::builder().method(method).uri(format!("{BASE}{path}")),
             body: Body::empty(),
         }
-        .from(STRANGER)
+        .from(OUTSIDER)
     }
 
-    /// From a stranger, outside the base path.
-    pub(crate) async fn at_root(&self, path: &str) -> Reply {
-        let mut knock = self.knock("GET", path);
-        knock.request = Request::builder().method("GET").uri(path);
-        knock.answer().await
+    /// From an outsider, outside the base path.
+    pub(crate) async fn at_root(&self, path: &str) -> LaunchResponse {
+        let mut launch_request = self.launch_request("GET", path);
+        launch_request.request = Request::builder().method("GET").uri(path);
+        launch_request.answer().await
     }
 
     /// Turns a knob of the sandbox.
     pub(crate) async fn turn(&self, path: &str, body: &Value) {
-        self.knob(reqwest::Method::POST, path, body).await;
+        self.control(reqwest::Method::POST, path, body).await;
     }
 
     pub(crate) async fn put(&self, path: &str, body: &Value) {
-        self.knob(reqwest::Method::PUT, path, body).await;
+        self.control(reqwest::Method::PUT, path, body).await;
     }
 
-    async fn knob(&self, method: reqwest::Method, path: &str, body: &Value) {
+    async fn control(&self, method: reqwest::Method, path: &str, body: &Value) {
         let url = format!("{}{path}", self.sandbox.url());
         let answer = reqwest::Client::new().request(method, url).json(body).send().await.unwrap();
         assert!(answer.status().is_success(), "{path}: {}", answer.status());
@@ -188,7 +188,7 @@ impl LaunchWorld {
         serde_json::from_str(&answer.text().await.unwrap()).unwrap()
     }
 
-    /// What stands in the far sides, and how much of it.
+    /// What stands in the external systems, and how much of it.
     pub(crate) async fn standing(&self, kind: &str) -> u64 {
         let summary = self.look("/ledger/summary").await;
         summary[kind]["standing"].as_u64().unwrap_or(0)
@@ -199,77 +199,77 @@ impl LaunchWorld {
     }
 
     /// As a launcher of the organisation that tokens act for.
-    pub(crate) async fn get(&self, path: &str) -> Reply {
-        self.knock("GET", path).bearer(self.token(Role::Launcher)).send().await
+    pub(crate) async fn get(&self, path: &str) -> LaunchResponse {
+        self.launch_request("GET", path).bearer(self.token(Role::Launcher)).send().await
     }
 
     /// As a launcher.
-    pub(crate) async fn post(&self, path: &str, body: &Value) -> Reply {
-        self.knock("POST", path).bearer(self.token(Role::Launcher)).json(body).send().await
+    pub(crate) async fn post(&self, path: &str, body: &Value) -> LaunchResponse {
+        self.launch_request("POST", path).bearer(self.token(Role::Launcher)).json(body).send().await
     }
 }
 
-impl Knock {
-    pub(crate) fn from(mut self, peer: &str) -> Knock {
+impl LaunchRequestBuilder {
+    pub(crate) fn from(mut self, peer: &str) -> LaunchRequestBuilder {
         self.request = self.request.extension(ConnectInfo(peer.parse::<SocketAddr>().unwrap()));
         self
     }
 
-    pub(crate) fn header(mut self, name: &str, value: impl AsRef<[u8]>) -> Knock {
+    pub(crate) fn header(mut self, name: &str, value: impl AsRef<[u8]>) -> LaunchRequestBuilder {
         self.request = self.request.header(name, value.as_ref());
         self
     }
 
-    pub(crate) fn bearer(self, token: &str) -> Knock {
+    pub(crate) fn bearer(self, token: &str) -> LaunchRequestBuilder {
         self.header("authorization", format!("Bearer {token}"))
     }
 
     /// Through the proxy that is trusted.
     #[expect(clippy::wrong_self_convention, reason = "requests are put together as sentences")]
-    pub(crate) fn as_user(self, org: &str, user: &str) -> Knock {
+    pub(crate) fn as_user(self, org: &str, user: &str) -> LaunchRequestBuilder {
         self.from(PROXY).header("x-rh-identity", identity(org, user))
     }
 
-    pub(crate) fn json(self, body: &Value) -> Knock {
+    pub(crate) fn json(self, body: &Value) -> LaunchRequestBuilder {
         self.header("content-type", "application/json").body(body.to_string())
     }
 
-    pub(crate) fn body(mut self, body: impl Into<Body>) -> Knock {
+    pub(crate) fn body(mut self, body: impl Into<Body>) -> LaunchRequestBuilder {
         self.body = body.into();
         self
     }
 
-    pub(crate) async fn send(self) -> Reply {
+    pub(crate) async fn send(self) -> LaunchResponse {
         let (method, path) = (self.method.clone(), self.path.clone());
         let reply = self.answer().await;
         reply.has_what_every_answer_has(&method, &path);
         reply
     }
 
-    async fn answer(self) -> Reply {
+    async fn answer(self) -> LaunchResponse {
         let response = self.router.oneshot(self.request.body(self.body).unwrap()).await.unwrap();
         let (parts, body) = response.into_parts();
         let text = String::from_utf8(to_bytes(body, 16 * 1024 * 1024).await.unwrap().to_vec()).unwrap();
         let json = serde_json::from_str(&text).unwrap_or(Value::Null);
-        Reply { status: parts.status.as_u16(), headers: parts.headers, text, json }
+        LaunchResponse { status: parts.status.as_u16(), headers: parts.headers, text, json }
     }
 }
 
-impl Reply {
+impl LaunchResponse {
     pub(crate) fn header(&self, name: &str) -> &str {
         self.headers.get(name).map(|value| value.to_str().unwrap()).unwrap_or_default()
     }
 
     /// Checks the status and the code of a refusal.
     #[track_caller]
-    pub(crate) fn is(self, status: u16, code: &str) -> Reply {
+    pub(crate) fn is(self, status: u16, code: &str) -> LaunchResponse {
         assert_eq!((self.status, self.json["code"].as_str()), (status, Some(code)), "{}", self.text);
         self
     }
 
     #[track_caller]
     #[expect(clippy::wrong_self_convention, reason = "the reply goes on to be read")]
-    pub(crate) fn is_ok(self) -> Reply {
+    pub(crate) fn is_ok(self) -> LaunchResponse {
         assert_eq!(self.status, 200, "{}", self.text);
         self
     }

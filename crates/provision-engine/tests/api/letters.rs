@@ -18,13 +18,13 @@ pub(crate) enum Then {
     Fail,
     /// Fails, and cannot be taken back.
     Stick,
-    /// Breaks the door itself.
+    /// Breaks the API itself.
     Panic,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Asked {
+struct SignalWait {
     then: Then,
     #[serde(default)]
     key: String,
@@ -52,7 +52,7 @@ impl Workflow for Letters {
     type Input = ();
 
     fn admit(asked: Value, sealer: &Sealer) -> Result<Params, String> {
-        let asked: Asked = serde_json::from_value(asked).map_err(|error| format!("params: {error}"))?;
+        let asked: SignalWait = serde_json::from_value(asked).map_err(|error| format!("params: {error}"))?;
         assert!(asked.then != Then::Panic, "a very secret panic");
         let password = sealer.seal(&SecretString::from(asked.password));
         Ok(Params { then: asked.then, key: asked.key, password })
@@ -73,12 +73,12 @@ struct Stamp;
 struct Post;
 
 #[derive(Serialize, Deserialize)]
-struct Written {
+struct WrittenLetter {
     address: String,
     password: Sealed,
 }
 
-impl Fact for Written {
+impl Fact for WrittenLetter {
     const KEY: &'static str = "write.letter";
 }
 
@@ -108,7 +108,7 @@ impl Step<Letters> for Write {
     }
     async fn run(&self, op: &mut Operation<Letters>) -> Outcome {
         op.state.written = 1;
-        let written = Written { address: "somewhere".into(), password: op.params.password.clone() };
+        let written = WrittenLetter { address: "somewhere".into(), password: op.params.password.clone() };
         op.remember(&written)?;
         done()
     }

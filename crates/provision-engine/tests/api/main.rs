@@ -1,12 +1,14 @@
-//! The operations door in process: the real router, a real engine, a store in memory that can be broken.
+//! The operations API in process: the real router, a real engine, a store in memory that can be broken.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod access;
 mod code_flow;
 mod control;
+mod diagnostics;
 mod docs;
 mod explain;
+mod failures;
 mod launch_api;
 mod launch_clients;
 mod launch_description;
@@ -46,16 +48,14 @@ mod runtimes_sweep;
 mod runtimes_world;
 mod serverless_api;
 mod serverless_contract;
+mod serverless_failures;
 mod serverless_lives;
 mod serverless_load;
 mod serverless_nonsense;
-mod serverless_trouble;
 mod serverless_world;
 mod service;
 mod shaky_store;
 mod stream;
 mod tokens;
-mod trouble;
-mod upkeep;
 mod workflows;
 mod world;

@@ -8,9 +8,9 @@ use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::world::{World, settings, world, world_with};
+use crate::world::{ApiFixture, settings, world, world_with};
 
-async fn submit(world: &World, body: impl Into<Body>) -> crate::world::Answer {
+async fn submit(world: &ApiFixture, body: impl Into<Body>) -> crate::world::TestResponse {
     let call = world.call("POST", "/operations").token(&world.admin);
     call.header("content-type", "application/json; charset=utf-8").body(body).send().await
 }
@@ -137,7 +137,7 @@ async fn a_request_id_is_kept_when_it_is_sane() {
     assert_eq!(raw.header("x-request-id").len(), 16);
 }
 
-async fn serve(world: &World) -> SocketAddr {
+async fn serve(world: &ApiFixture) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let addr = listener.local_addr().unwrap();
     let router = world.router.clone();

@@ -18,25 +18,25 @@ use engine::{Clock, Organisation, Proof, Role, Timestamp};
 use jsonwebtoken::jwk::Jwk;
 use jsonwebtoken::{Algorithm, EncodingKey, Header, encode};
 use serde_json::{Value, json};
-use server::{Bearers, Denied, Meter, Oidc, OidcSettings, Principal, Server};
+use server::{AuthError, Bearers, Meter, Oidc, OidcSettings, Principal, Server};
 use tokio::net::TcpListener;
 
-use crate::world::{TurnedClock, World, endpoints, settings, world};
+use crate::world::{ApiFixture, ManualClock, endpoints, settings, world};
 
-struct Key {
+struct IssuerKey {
     id: String,
     private: EncodingKey,
     jwk: Value,
 }
 
-impl Key {
-    fn new(id: &str) -> Key {
+impl IssuerKey {
+    fn new(id: &str) -> IssuerKey {
         let random = SystemRandom::new();
         let document = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &random).unwrap();
         let private = EncodingKey::from_ec_der(document.as_ref());
         let mut jwk = Jwk::from_encoding_key(&private, Algorithm::ES256).unwrap();
         jwk.common.key_id = Some(id.to_owned());
-        Key { id: id.to_owned(), private, jwk: serde_json::to_value(jwk).unwrap() }
+        IssuerKey { id: id.to_owned(), private, jwk: serde_json::to_value(jwk).unwrap() }
     }
 
     fn sign(&self, claims: &Value) -> String {
@@ -48,33 +48,33 @@ impl Key {
 
 /// An issuer whose answers a test chooses.
 #[derive(Default)]
-struct Issuer {
+struct ScriptedIssuer {
     /// `None` is trouble.
     keys: Mutex<Option<Value>>,
     discovery: Mutex<Value>,
     asked: AtomicU32,
 }
 
-struct Place {
-    issuer: Arc<Issuer>,
+struct IssuerAddress {
+    issuer: Arc<ScriptedIssuer>,
     url: String,
-    clock: Arc<TurnedClock>,
+    clock: Arc<ManualClock>,
     oidc: Oidc,
 }
 
-async fn place(key: &Key) -> Place {
-    let issuer = Arc::new(Issuer::default());
+async fn place(key: &IssuerKey) -> IssuerAddress {
+    let issuer = Arc::new(ScriptedIssuer::default());
     let router = Router::new()
         .route(
             "/.well-known/openid-configuration",
-            get(|State(issuer): State<Arc<Issuer>>| async move {
+            get(|State(issuer): State<Arc<ScriptedIssuer>>| async move {
                 issuer.asked.fetch_add(1, Ordering::SeqCst);
                 Json(issuer.discovery.lock().unwrap().clone())
             }),
         )
         .route(
             "/jwks",
-            get(|State(issuer): State<Arc<Issuer>>| async move {
+            get(|State(issuer): State<Arc<ScriptedIssuer>>| async move {
                 let keys = issuer.keys.lock().unwrap().clone();
                 keys.map(|keys| Json(json!({"keys": keys}))).ok_or(StatusCode::INTERNAL_SERVER_ERROR)
             }),
@@ -85,12 +85,12 @@ async fn place(key: &Key) -> Place {
     tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
     *issuer.discovery.lock().unwrap() = json!({"issuer": url, "jwks_uri": format!("{url}/jwks")});
     *issuer.keys.lock().unwrap() = Some(json!([key.jwk]));
-    let clock = Arc::new(TurnedClock::default());
+    let clock = Arc::new(ManualClock::default());
     let oidc = Oidc::new(OidcSettings::new(url.clone(), "us"), clock.clone()).unwrap();
-    Place { issuer, url, clock, oidc }
+    IssuerAddress { issuer, url, clock, oidc }
 }
 
-impl Place {
+impl IssuerAddress {
     fn claims(&self, change: &Value) -> Value {
         let now = self.clock.now().0 / 1_000_000;
         let mut claims =
@@ -104,9 +104,9 @@ impl Place {
     }
 
     #[track_caller]
-    fn is_refused(verified: Result<Principal, Denied>, part: &str) {
+    fn is_refused(verified: Result<Principal, AuthError>, part: &str) {
         match verified {
-            Err(Denied::Refused(why)) => assert!(why.contains(part), "{why}"),
+            Err(AuthError::Refused(why)) => assert!(why.contains(part), "{why}"),
             other => panic!("{other:?} instead of a refusal: {part}"),
         }
     }
@@ -118,7 +118,7 @@ fn part(value: &Value) -> String {
 
 #[tokio::test]
 async fn a_good_token_says_who_it_is_and_the_issuer_is_asked_once() {
-    let key = Key::new("k1");
+    let key = IssuerKey::new("k1");
     let place = place(&key).await;
     for (change, role) in [
         (json!({}), Some(Role::Operator)),
@@ -138,9 +138,10 @@ async fn a_good_token_says_who_it_is_and_the_issuer_is_asked_once() {
 
 #[tokio::test]
 async fn a_token_brings_its_organisation_and_its_permissions() {
-    let (key, forger) = (Key::new("k1"), Key::new("k1"));
+    let (key, forger) = (IssuerKey::new("k1"), IssuerKey::new("k1"));
     let place = place(&key).await;
-    let verify = async |key: &Key, change: Value| place.oidc.verify(&key.sign(&place.claims(&change))).await;
+    let verify =
+        async |key: &IssuerKey, change: Value| place.oidc.verify(&key.sign(&place.claims(&change))).await;
     let claims = json!({"org_id": "13", "permissions": "provisioning:*:read", "groups": ["strangers"]});
     let found = verify(&key, claims.clone()).await.unwrap();
     assert_eq!((found.organisation.clone(), found.roles.len()), (Organisation::Named("13".into()), 0));
@@ -149,13 +150,13 @@ async fn a_token_brings_its_organisation_and_its_permissions() {
     assert_eq!(plain.organisation, Organisation::Missing);
     assert_eq!(plain.roles, [Role::Launcher, Role::Reader]);
     for refused in [verify(&forger, claims).await, verify(&key, json!({"org_id": "13", "exp": 1})).await] {
-        assert!(matches!(refused, Err(Denied::Refused(_))), "{refused:?}");
+        assert!(matches!(refused, Err(AuthError::Refused(_))), "{refused:?}");
     }
 }
 
 #[tokio::test]
 async fn groups_bring_the_roles_that_the_settings_say_and_no_others() {
-    let key = Key::new("k1");
+    let key = IssuerKey::new("k1");
     let place = place(&key).await;
     let groups = [("platform-team", Role::Admin), ("everyone", Role::Reader), ("everyone", Role::Launcher)];
     let settings = OidcSettings::new(place.url.clone(), "us")
@@ -173,7 +174,7 @@ async fn groups_bring_the_roles_that_the_settings_say_and_no_others() {
 
 #[tokio::test]
 async fn claims_that_are_not_meant_for_us_now_are_refused() {
-    let key = Key::new("k1");
+    let key = IssuerKey::new("k1");
     let place = place(&key).await;
     let now = place.clock.now().0 / 1_000_000;
     for (change, why) in [
@@ -183,24 +184,24 @@ async fn claims_that_are_not_meant_for_us_now_are_refused() {
         (json!({"iss": "https://elsewhere.example.com"}), "issuer"),
         (json!({"exp": null}), "not valid"),
     ] {
-        Place::is_refused(place.oidc.verify(&key.sign(&place.claims(&change))).await, why);
+        IssuerAddress::is_refused(place.oidc.verify(&key.sign(&place.claims(&change))).await, why);
     }
     let token = key.sign(&place.claims(&json!({})));
     assert!(place.oidc.verify(&token).await.is_ok());
     place.clock.turn(Duration::from_secs(3661));
-    Place::is_refused(place.oidc.verify(&token).await, "expired");
+    IssuerAddress::is_refused(place.oidc.verify(&token).await, "expired");
 }
 
 #[tokio::test]
 async fn a_token_that_the_issuer_did_not_sign_is_refused_however_it_looks() {
-    let key = Key::new("k1");
+    let key = IssuerKey::new("k1");
     let place = place(&key).await;
     let claims = place.claims(&json!({"groups": ["admin"]}));
     let good = key.sign(&claims);
     assert!(place.oidc.verify(&good).await.is_ok());
 
     let none = format!("{}.{}.", part(&json!({"alg": "none", "kid": "k1"})), part(&claims));
-    Place::is_refused(place.oidc.verify(&none).await, "can be read");
+    IssuerAddress::is_refused(place.oidc.verify(&none).await, "can be read");
     // Everybody knows the public key: as a shared secret it would let everybody in.
     let public = serde_json::from_value::<Jwk>(key.jwk.clone()).unwrap();
     let public = jsonwebtoken::DecodingKey::from_jwk(&public).unwrap();
@@ -208,51 +209,54 @@ async fn a_token_that_the_issuer_did_not_sign_is_refused_however_it_looks() {
     header.kid = Some("k1".into());
     for secret in [public.try_get_as_bytes().unwrap(), key.jwk.to_string().as_bytes()] {
         let token = encode(&header, &claims, &EncodingKey::from_secret(secret)).unwrap();
-        Place::is_refused(place.oidc.verify(&token).await, "key does not allow");
+        IssuerAddress::is_refused(place.oidc.verify(&token).await, "key does not allow");
     }
-    let forged = Key { id: "k1".into(), ..Key::new("k1") }.sign(&claims);
-    Place::is_refused(place.oidc.verify(&forged).await, "signature");
+    let forged = IssuerKey { id: "k1".into(), ..IssuerKey::new("k1") }.sign(&claims);
+    IssuerAddress::is_refused(place.oidc.verify(&forged).await, "signature");
     let (signed, signature) = good.rsplit_once('.').unwrap();
     let other = key.sign(&place.claims(&json!({"groups": ["viewer"]})));
     let swapped = format!("{}.{signature}", other.rsplit_once('.').unwrap().0);
-    Place::is_refused(place.oidc.verify(&swapped).await, "signature");
+    IssuerAddress::is_refused(place.oidc.verify(&swapped).await, "signature");
     let mut header = Header::new(Algorithm::ES256);
     (header.kid, header.crit) = (Some("k1".into()), Some(vec!["b64".into()]));
     let critical = encode(&header, &claims, &key.private).unwrap();
-    Place::is_refused(place.oidc.verify(&critical).await, "critical");
+    IssuerAddress::is_refused(place.oidc.verify(&critical).await, "critical");
     for garbage in ["", ".", "..", "a.b.c", signed, &format!("{good}.x"), "\u{0}", "ä.ö.ü", "pe_short"] {
-        Place::is_refused(place.oidc.verify(garbage).await, "");
+        IssuerAddress::is_refused(place.oidc.verify(garbage).await, "");
     }
     let huge = key.sign(&place.claims(&json!({"groups": vec!["admin"; 10_000]})));
-    Place::is_refused(place.oidc.verify(&huge).await, "too long");
+    IssuerAddress::is_refused(place.oidc.verify(&huge).await, "too long");
     assert_eq!(place.asked(), 1, "nothing of this makes us ask the issuer");
 }
 
 #[tokio::test]
 async fn an_unknown_key_is_asked_for_but_not_too_often() {
-    let (old, new) = (Key::new("k1"), Key::new("k2"));
+    let (old, new) = (IssuerKey::new("k1"), IssuerKey::new("k2"));
     let place = place(&old).await;
     let token = new.sign(&place.claims(&json!({})));
-    Place::is_refused(place.oidc.verify(&token).await, "no key");
+    IssuerAddress::is_refused(place.oidc.verify(&token).await, "no key");
     *place.issuer.keys.lock().unwrap() = Some(json!([new.jwk]));
-    Place::is_refused(place.oidc.verify(&token).await, "no key");
+    IssuerAddress::is_refused(place.oidc.verify(&token).await, "no key");
     assert_eq!(place.asked(), 1, "it is too soon to ask again");
     place.clock.turn(Duration::from_secs(10));
     assert!(place.oidc.verify(&token).await.is_ok());
     assert_eq!(place.asked(), 2);
     place.clock.turn(Duration::from_secs(10));
     let taken_back = old.sign(&place.claims(&json!({})));
-    Place::is_refused(place.oidc.verify(&taken_back).await, "no key");
+    IssuerAddress::is_refused(place.oidc.verify(&taken_back).await, "no key");
     for number in 0..50 {
-        let stranger = Key::new(&format!("x{number}"));
-        Place::is_refused(place.oidc.verify(&stranger.sign(&place.claims(&json!({})))).await, "no key");
+        let outsider = IssuerKey::new(&format!("x{number}"));
+        IssuerAddress::is_refused(
+            place.oidc.verify(&outsider.sign(&place.claims(&json!({})))).await,
+            "no key",
+        );
     }
     assert_eq!(place.asked(), 3);
 }
 
 #[tokio::test]
 async fn many_callers_at_once_ask_the_issuer_once() {
-    let key = Key::new("k1");
+    let key = IssuerKey::new("k1");
     let place = place(&key).await;
     let token = key.sign(&place.claims(&json!({})));
     let all = futures_util::future::join_all((0..50).map(|_| place.oidc.verify(&token))).await;
@@ -261,10 +265,10 @@ async fn many_callers_at_once_ask_the_issuer_once() {
 }
 
 #[tokio::test]
-async fn an_issuer_in_trouble_says_nothing_about_a_token() {
-    let key = Key::new("k1");
+async fn an_issuer_failing_says_nothing_about_a_token() {
+    let key = IssuerKey::new("k1");
     let place = place(&key).await;
-    let token = |place: &Place| key.sign(&place.claims(&json!({})));
+    let token = |place: &IssuerAddress| key.sign(&place.claims(&json!({})));
     let good = json!({"issuer": place.url, "jwks_uri": format!("{}/jwks", place.url)});
     for (discovery, keys) in [
         (good.clone(), None),
@@ -280,7 +284,7 @@ async fn an_issuer_in_trouble_says_nothing_about_a_token() {
         *place.issuer.discovery.lock().unwrap() = discovery.clone();
         *place.issuer.keys.lock().unwrap() = keys;
         let verified = place.oidc.verify(&token(&place)).await;
-        assert!(matches!(verified, Err(Denied::Unavailable(_))), "{discovery}: {verified:?}");
+        assert!(matches!(verified, Err(AuthError::Unavailable(_))), "{discovery}: {verified:?}");
         place.clock.turn(Duration::from_secs(10));
     }
     *place.issuer.discovery.lock().unwrap() = good;
@@ -291,23 +295,23 @@ async fn an_issuer_in_trouble_says_nothing_about_a_token() {
     assert!(place.oidc.verify(&token(&place)).await.is_ok(), "the keys are old, but good enough");
     place.clock.turn(Duration::from_mins(1));
     let verified = place.oidc.verify(&token(&place)).await;
-    assert!(matches!(verified, Err(Denied::Unavailable(_))), "{verified:?}");
+    assert!(matches!(verified, Err(AuthError::Unavailable(_))), "{verified:?}");
 }
 
 #[test]
-fn settings_that_would_let_in_strangers_are_refused_by_name() {
+fn settings_that_would_let_in_outsiders_are_refused_by_name() {
     for (issuer, audience, part) in [
         ("http://id.example.com", "us", "issuer"),
         ("not a url", "us", "issuer"),
         ("https://id.example.com", "", "audience"),
     ] {
-        let made = Oidc::new(OidcSettings::new(issuer, audience), Arc::new(TurnedClock::default()));
+        let made = Oidc::new(OidcSettings::new(issuer, audience), Arc::new(ManualClock::default()));
         assert!(made.err().unwrap().starts_with(part), "{issuer}");
     }
 }
 
 /// The same world with an issuer whose tokens are good too.
-fn with_bearers(base: World, bearers: Arc<dyn Bearers>) -> World {
+fn with_bearers(base: ApiFixture, bearers: Arc<dyn Bearers>) -> ApiFixture {
     let router = server::router(Server {
         engine: base.engine.clone(),
         access: base.store.clone(),
@@ -317,14 +321,14 @@ fn with_bearers(base: World, bearers: Arc<dyn Bearers>) -> World {
         bearers: Some(bearers),
         endpoints: endpoints(),
         workflows: None,
-        upkeep: server::Upkeep::default(),
+        diagnostics: server::Diagnostics::default(),
         closing: base.closing.clone(),
     });
-    World { router, ..base }
+    ApiFixture { router, ..base }
 }
 
 #[tokio::test]
-async fn tokens_of_the_sandbox_open_the_doors_that_their_groups_may_open() {
+async fn tokens_of_the_sandbox_open_the_apis_that_their_groups_may_open() {
     let sandbox = sandbox::Sandbox::start(([127, 0, 0, 1], 0).into()).await.unwrap();
     let issuer = format!("{}/identity", sandbox.url());
     let world = world().await;

@@ -6,7 +6,7 @@ use ::runtimes::api::osb::OsbSettings;
 use serde_json::{Value, json};
 
 use crate::osb_world::{
-    BrokerWorld, LARGE, SERVICE, SMALL, TRIAL, binding, broker, broker_with, settings, with,
+    BrokerFixture, LARGE, SERVICE, SMALL, WORKFLOW_TEST, binding, broker, broker_with, settings, with,
 };
 
 const LATER: &str = "?accepts_incomplete=true";
@@ -20,7 +20,7 @@ fn last(bid: &str) -> String {
     format!("{}/last_operation", binding("a", bid))
 }
 
-async fn with_instance() -> BrokerWorld {
+async fn with_instance() -> BrokerFixture {
     let world = broker().await;
     world.made("a", SMALL).await;
     world
@@ -92,8 +92,8 @@ async fn what_is_not_there_cannot_be_bound_shown_or_taken_back() {
 async fn a_binding_has_the_plan_of_its_instance_and_the_plan_has_bindings() {
     let world = with_instance().await;
     world.bind("a", "b", "", &with(wanted(), &[("/plan_id", json!(LARGE))])).await.is(400, None);
-    world.made("t", TRIAL).await;
-    let body = json!({"service_id": SERVICE, "plan_id": TRIAL});
+    world.made("t", WORKFLOW_TEST).await;
+    let body = json!({"service_id": SERVICE, "plan_id": WORKFLOW_TEST});
     world.bind("t", "b", "", &body).await.is(422, Some("BindingNotSupported"));
     for (pointer, value) in [
         ("/parameters", json!({"expiration_seconds": 599})),
@@ -173,7 +173,7 @@ async fn who_wants_credentials_at_once_is_not_kept_waiting_for_ever() {
     let world = broker_with(settings(short)).await;
     world.made("a", SMALL).await;
     world.levers.hold(true);
-    let answer = world.ask("PUT", &binding("a", "b")).json(&wanted()).send_in_trouble().await;
+    let answer = world.ask("PUT", &binding("a", "b")).json(&wanted()).send_failing().await;
     answer.is(503, None);
     assert_eq!(answer.header("retry-after"), "1");
     world.levers.hold(false);

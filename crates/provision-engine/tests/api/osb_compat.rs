@@ -3,14 +3,16 @@
 use ::runtimes::api::osb::OsbSettings;
 use serde_json::json;
 
-use crate::osb_world::{BrokerWorld, SERVICE, SMALL, TRIAL, broker_with, instance, settings, wanted, with};
+use crate::osb_world::{
+    BrokerFixture, SERVICE, SMALL, WORKFLOW_TEST, broker_with, instance, settings, wanted, with,
+};
 
-async fn old_broker() -> BrokerWorld {
+async fn old_broker() -> BrokerFixture {
     broker_with(settings(OsbSettings { compat_keb: true, ..OsbSettings::default() })).await
 }
 
 #[tokio::test]
-async fn nobody_has_to_say_that_they_can_wait_except_for_a_change() {
+async fn no_one_has_to_say_that_they_can_wait_except_for_a_change() {
     let world = old_broker().await;
     let put = world.ask("PUT", &instance("a")).json(&wanted(SMALL)).send().await;
     assert_eq!(put.status, 202, "{}", put.text);
@@ -68,7 +70,7 @@ async fn deleting_what_never_was_is_a_success() {
 #[tokio::test]
 async fn a_suspension_is_not_spoken_about() {
     let world = old_broker().await;
-    assert_eq!(world.put("a", &wanted(TRIAL)).await.status, 202);
+    assert_eq!(world.put("a", &wanted(WORKFLOW_TEST)).await.status, 202);
     world.until("a", "succeeded").await;
     let off = with(json!({"service_id": SERVICE}), &[("/context", json!({"active": false}))]);
     let answer = world.ask("PATCH", &instance("a")).json(&off).send().await;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ::runtimes::api::osb::OsbSettings;
-use conformance::{Broker, Hold, Options, Outcome, examine};
+use conformance::{BrokerTarget, CheckOutcome, HoldSwitch, Options, examine};
 use engine::prelude::{SecretString, async_trait};
 use tokio::net::TcpListener;
 
@@ -18,7 +18,7 @@ const CHECKS_MIN: usize = 2000;
 struct Curtain(Arc<Levers>);
 
 #[async_trait]
-impl Hold for Curtain {
+impl HoldSwitch for Curtain {
     async fn hold(&self) {
         self.0.hold(true);
     }
@@ -34,12 +34,12 @@ async fn examined(osb: OsbSettings, options: Options) {
     let router = world.router.clone();
     let server = tokio::spawn(async move { axum::serve(listener, router).await });
     let password = SecretString::from(world.password.as_str());
-    let hold: Option<Arc<dyn Hold>> = Some(Arc::new(Curtain(Arc::clone(&world.levers))));
+    let hold: Option<Arc<dyn HoldSwitch>> = Some(Arc::new(Curtain(Arc::clone(&world.levers))));
     let prefixes = vec!["/oauth".into(), "/oauth/cf-eu10".into()];
-    let broker = Broker { url, user: "cf".into(), password };
+    let broker = BrokerTarget { url, user: "cf".into(), password };
     let report = examine(&broker, None, Options { hold, prefixes, ..options }).await;
     server.abort();
-    let failed = report.checks().filter(|check| matches!(check.outcome, Outcome::Failed(_)));
+    let failed = report.checks().filter(|check| matches!(check.outcome, CheckOutcome::Failed(_)));
     let failed: Vec<&str> =
         failed.map(|check| check.id.as_str()).filter(|id| *id != LATE_DASHBOARD).collect();
     assert!(failed.is_empty() && report.count().passed > CHECKS_MIN, "{failed:?}\n{report}");

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use futures_util::future::join_all;
 use serde_json::json;
 
-use crate::osb_world::{Answer, SERVICE, SMALL, broker, wanted, with};
+use crate::osb_world::{OsbResponse, SERVICE, SMALL, broker, wanted, with};
 
 const MANY: usize = 50;
 
-fn statuses(answers: &[Answer]) -> BTreeMap<u16, usize> {
+fn statuses(answers: &[OsbResponse]) -> BTreeMap<u16, usize> {
     answers.iter().fold(BTreeMap::new(), |mut counts, answer| {
         *counts.entry(answer.status).or_default() += 1;
         counts

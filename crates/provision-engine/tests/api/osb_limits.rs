@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use ::runtimes::api::osb::OsbSettings;
-use ::runtimes::model::Instance;
+use ::runtimes::model::InstanceRecord;
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
-use crate::osb_world::{Answer, BrokerWorld, SERVICE, broker_of, settings, with};
+use crate::osb_world::{BrokerFixture, OsbResponse, SERVICE, broker_of, settings, with};
 
 const FREE: &str = "p-free";
 const CLOSED: &str = "p-closed";
@@ -24,7 +24,7 @@ plans:
      defaults: {machine: m1, min: 3, max: 5}, limits: {accounts: [ga-9], nodes: {min: 3, max: 5}}}
 ";
 
-async fn limited() -> BrokerWorld {
+async fn limited() -> BrokerFixture {
     broker_of(settings(OsbSettings::default()), CATALOG).await
 }
 
@@ -43,13 +43,13 @@ fn to_bind() -> Value {
     json!({"service_id": SERVICE, "plan_id": FREE})
 }
 
-fn count(answers: &[Answer], status: u16) -> usize {
+fn count(answers: &[OsbResponse], status: u16) -> usize {
     answers.iter().filter(|answer| answer.status == status).count()
 }
 
-async fn region_of(world: &BrokerWorld, id: &str) -> String {
-    let row = world.engine.resource(&Instance::resource(id)).await.unwrap().unwrap();
-    serde_json::from_str::<Instance>(&row.record).unwrap().region
+async fn region_of(world: &BrokerFixture, id: &str) -> String {
+    let row = world.engine.resource(&InstanceRecord::resource(id)).await.unwrap().unwrap();
+    serde_json::from_str::<InstanceRecord>(&row.record).unwrap().region
 }
 
 #[tokio::test]
@@ -200,7 +200,7 @@ async fn accounts_that_the_operator_has_not_let_in_are_refused() {
     world.until("b", "succeeded").await;
 }
 
-impl BrokerWorld {
+impl BrokerFixture {
     async fn made_free(&self, id: &str) {
         self.put(id, &free("ga")).await.is(202, None);
         self.until(id, "succeeded").await;

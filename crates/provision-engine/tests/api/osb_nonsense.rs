@@ -2,12 +2,12 @@
 
 use serde_json::json;
 
-use crate::osb_world::{BrokerWorld, SERVICE, SMALL, TRIAL, broker, wanted};
+use crate::osb_world::{BrokerFixture, SERVICE, SMALL, WORKFLOW_TEST, broker, wanted};
 
 /// Numbers that look like chance and are the same every time.
-struct Dice(u64);
+struct OsbRandom(u64);
 
-impl Dice {
+impl OsbRandom {
     fn roll(&mut self, sides: usize) -> usize {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         usize::try_from(self.0 >> 33).unwrap() % sides
@@ -20,10 +20,11 @@ impl Dice {
 
 const ROUNDS: usize = 3000;
 
-fn path(dice: &mut Dice) -> String {
+fn path(dice: &mut OsbRandom) -> String {
     let prefix = dice.pick(&["", "/oauth", "/oauth/cf", "/oauth/%ff", "/oauth/%00"]);
-    let id =
-        |dice: &mut Dice| dice.pick(&["a", "b", "c", "%20", "%ff", "%2f", "a%00", "..", "%25", "%C3%A9"]);
+    let id = |dice: &mut OsbRandom| {
+        dice.pick(&["a", "b", "c", "%20", "%ff", "%2f", "a%00", "..", "%25", "%C3%A9"])
+    };
     let rest = match dice.roll(6) {
         0 => "catalog".to_owned(),
         1 | 2 => format!("service_instances/{}", id(dice)),
@@ -44,7 +45,7 @@ fn path(dice: &mut Dice) -> String {
     format!("{prefix}/v2/{rest}{}", dice.pick(&queries))
 }
 
-fn body(dice: &mut Dice) -> Vec<u8> {
+fn body(dice: &mut OsbRandom) -> Vec<u8> {
     let odd = [
         json!(null),
         json!(0),
@@ -55,7 +56,7 @@ fn body(dice: &mut Dice) -> Vec<u8> {
         json!("\u{0}"),
         json!("s-1"),
         json!(SMALL),
-        json!(TRIAL),
+        json!(WORKFLOW_TEST),
         json!([]),
         json!([[[]]]),
         json!({}),
@@ -88,7 +89,7 @@ fn body(dice: &mut Dice) -> Vec<u8> {
     let mut body = match dice.roll(4) {
         0 => json!({"service_id": SERVICE, "plan_id": SMALL}),
         1 => json!({"service_id": SERVICE}),
-        2 => wanted(TRIAL),
+        2 => wanted(WORKFLOW_TEST),
         _ => wanted(SMALL),
     };
     for _ in 0..dice.roll(3) {
@@ -107,9 +108,9 @@ fn body(dice: &mut Dice) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn nothing_that_a_platform_sends_brings_the_broker_into_trouble() {
-    let world: BrokerWorld = broker().await;
-    let dice = &mut Dice(7);
+async fn nothing_that_a_platform_sends_brings_the_broker_into_failure() {
+    let world: BrokerFixture = broker().await;
+    let dice = &mut OsbRandom(7);
     let mut seen = std::collections::BTreeSet::new();
     for round in 0..ROUNDS {
         let method =

@@ -2,16 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use ::runtimes::model::{Binding, Instance};
+use ::runtimes::model::{Binding, InstanceRecord};
 use engine::prelude::ExposeSecret;
 use engine::store::Expect;
 use engine::{Clock, Resource, Role};
 use serde_json::{Value, json};
 use server::tokens::{issue, issue_for};
 
-use crate::osb_world::{Answer, BrokerWorld, SERVICE, SMALL, basic, binding, broker, instance, wanted};
+use crate::osb_world::{
+    BrokerFixture, OsbResponse, SERVICE, SMALL, basic, binding, broker, instance, wanted,
+};
 
-async fn credentials(world: &BrokerWorld, name: &str, role: Role, platform: Option<&str>) -> String {
+async fn credentials(world: &BrokerFixture, name: &str, role: Role, platform: Option<&str>) -> String {
     let issued = match platform {
         Some(_) => issue_for(&*world.store, name, role, platform, world.clock.now(), None).await,
         None => issue(&*world.store, name, role, world.clock.now(), None).await,
@@ -20,7 +22,7 @@ async fn credentials(world: &BrokerWorld, name: &str, role: Role, platform: Opti
 }
 
 /// The instance `a` with the binding `b`, of the platform `cf`.
-async fn with_binding() -> BrokerWorld {
+async fn with_binding() -> BrokerFixture {
     let world = broker().await;
     world.made("a", SMALL).await;
     assert_eq!(world.bind("a", "b", "", &bind_body()).await.status, 201);
@@ -56,7 +58,7 @@ fn requests(id: &str, bid: &str) -> Vec<(String, String, Option<Value>)> {
     requests
 }
 
-async fn send(world: &BrokerWorld, who: &str, request: &(String, String, Option<Value>)) -> Answer {
+async fn send(world: &BrokerFixture, who: &str, request: &(String, String, Option<Value>)) -> OsbResponse {
     let (method, path, body) = request;
     let ask = world.ask(method, path).header("authorization", who);
     match body {
@@ -66,9 +68,9 @@ async fn send(world: &BrokerWorld, who: &str, request: &(String, String, Option<
 }
 
 /// Everything that is stored about runtimes.
-async fn records(world: &BrokerWorld) -> BTreeMap<String, String> {
+async fn records(world: &BrokerFixture) -> BTreeMap<String, String> {
     let mut records = BTreeMap::new();
-    for name in [Instance::resource("a"), Binding::resource("a", "b"), Binding::resource("a", "x")] {
+    for name in [InstanceRecord::resource("a"), Binding::resource("a", "b"), Binding::resource("a", "x")] {
         let row = world.engine.resource(&name).await.unwrap();
         records.insert(name, format!("{row:?}"));
     }
@@ -91,7 +93,7 @@ async fn another_platform_finds_changes_and_learns_nothing() {
                     assert!(found.status >= 400, "{name} {request:?}: {found:?}");
                 } else {
                     let expected = send(&world, &other, absent).await;
-                    let judged = |answer: &Answer| (answer.status, answer.json.clone());
+                    let judged = |answer: &OsbResponse| (answer.status, answer.json.clone());
                     assert_eq!(judged(&found), judged(&expected), "{name} {request:?}");
                 }
                 cases += 1;
@@ -131,13 +133,17 @@ async fn credentials_of_one_platform_and_admins_share_its_instances() {
 #[tokio::test]
 async fn an_instance_of_an_earlier_release_names_no_platform_and_is_open_to_all() {
     let world = with_binding().await;
-    let row = world.engine.resource(&Instance::resource("a")).await.unwrap().unwrap();
-    let mut record: Instance = serde_json::from_str(&row.record).unwrap();
+    let row = world.engine.resource(&InstanceRecord::resource("a")).await.unwrap().unwrap();
+    let mut record: InstanceRecord = serde_json::from_str(&row.record).unwrap();
     assert_eq!(std::mem::take(&mut record.platform), "cf");
-    let portrait = record.portrait().unwrap();
-    assert!(!portrait.record.contains("\"platform\""), "as the release before wrote it");
-    let written =
-        world.engine.write_resource(&row.name, &row.tenant, Expect::Version(row.version), Some(portrait));
+    let record_update = record.record_update().unwrap();
+    assert!(!record_update.record.contains("\"platform\""), "as the release before wrote it");
+    let written = world.engine.write_resource(
+        &row.name,
+        &row.tenant,
+        Expect::Version(row.version),
+        Some(record_update),
+    );
     assert!(written.await.unwrap());
     let other = credentials(&world, "k8s", Role::Broker, None).await;
     assert_eq!(world.ask("GET", &instance("a")).header("authorization", &other).send().await.status, 200);

@@ -3,7 +3,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ::runtimes::model::{BIND, Binding, DEPROVISION, Instance, PROVISION, UNBIND, UPDATE};
+use ::runtimes::model::{BIND, Binding, DEPROVISION, InstanceRecord, PROVISION, UNBIND, UPDATE};
 use ::runtimes::workflows::{bind, deprovision, provision, unbind, update};
 use engine::prelude::*;
 use engine::secret::Sealer;
@@ -29,14 +29,14 @@ impl Levers {
 
 /// What happens when a workflow may go on.
 #[async_trait]
-trait Deed: Workflow + Sized {
+trait PretendAction: Workflow + Sized {
     async fn carry(op: &mut Operation<Self>) -> Result<(), Halt>;
 }
 
 struct Act(Arc<Levers>);
 
 #[async_trait]
-impl<W: Deed> Step<W> for Act {
+impl<W: PretendAction> Step<W> for Act {
     fn name(&self) -> &'static str {
         "act"
     }
@@ -81,7 +81,7 @@ workflow!(Bind, BIND, bind::Params, bind::Bind);
 workflow!(Unbind, UNBIND, unbind::Params, unbind::Unbind);
 
 pub(crate) fn register(builder: EngineBuilder, levers: &Arc<Levers>) -> Engine {
-    fn plan<W: Deed>(on_failure: OnFailure, levers: &Arc<Levers>) -> Plan<W> {
+    fn plan<W: PretendAction>(on_failure: OnFailure, levers: &Arc<Levers>) -> Plan<W> {
         Plan::new(on_failure).step(1, Act(Arc::clone(levers)))
     }
     builder
@@ -98,58 +98,58 @@ async fn subject<R: Resource, W: Workflow>(op: &Operation<W>) -> Result<R, Halt>
 }
 
 #[async_trait]
-impl Deed for Provision {
+impl PretendAction for Provision {
     async fn carry(op: &mut Operation<Self>) -> Result<(), Halt> {
-        let mut instance: Instance = subject(op).await?;
+        let mut instance: InstanceRecord = subject(op).await?;
         instance.ready = true;
         instance.runtime_id = Some(format!("runtime-{}", instance.former_runtimes.len() + 1));
         instance.dashboard_url = Some("https://console.example.com".into());
-        op.portray(&instance)
+        op.set_record(&instance)
     }
 }
 
 #[async_trait]
-impl Deed for Update {
+impl PretendAction for Update {
     async fn carry(op: &mut Operation<Self>) -> Result<(), Halt> {
-        let mut instance: Instance = subject(op).await?;
+        let mut instance: InstanceRecord = subject(op).await?;
         let params = &op.params;
         instance.plan_id = params.plan_id.clone().unwrap_or(instance.plan_id);
         instance.parameters = params.parameters.clone().unwrap_or(instance.parameters);
         instance.context = params.context.clone().unwrap_or(instance.context);
         instance.maintenance_version = params.maintenance_version.clone().or(instance.maintenance_version);
-        op.portray(&instance)
+        op.set_record(&instance)
     }
 }
 
 #[async_trait]
-impl Deed for Deprovision {
+impl PretendAction for Deprovision {
     async fn carry(op: &mut Operation<Self>) -> Result<(), Halt> {
-        let mut instance: Instance = subject(op).await?;
+        let mut instance: InstanceRecord = subject(op).await?;
         instance.former_runtimes.extend(instance.runtime_id.take());
         instance.dashboard_url = None;
         instance.gone_at = (!op.params.temporary).then(|| op.now());
-        op.portray(&instance)
+        op.set_record(&instance)
     }
 }
 
 #[async_trait]
-impl Deed for Bind {
+impl PretendAction for Bind {
     async fn carry(op: &mut Operation<Self>) -> Result<(), Halt> {
         let mut binding: Binding = subject(op).await?;
         let lifetime = Duration::from_secs(op.params.expiration_seconds.into());
         binding.kubeconfig =
             Some(op.seal(&SecretString::from(format!("kubeconfig of {}", op.params.runtime_id))));
         binding.expires_at = Some(op.now().plus(lifetime));
-        op.portray(&binding)
+        op.set_record(&binding)
     }
 }
 
 #[async_trait]
-impl Deed for Unbind {
+impl PretendAction for Unbind {
     async fn carry(op: &mut Operation<Self>) -> Result<(), Halt> {
         let mut binding: Binding = subject(op).await?;
         binding.kubeconfig = None;
         binding.gone_at = Some(op.now());
-        op.portray(&binding)
+        op.set_record(&binding)
     }
 }

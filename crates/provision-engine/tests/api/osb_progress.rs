@@ -5,11 +5,11 @@ use std::sync::atomic::Ordering;
 use ::runtimes::api::osb::OsbSettings;
 use ::runtimes::model::DEPROVISION;
 use engine::store::Expect;
-use engine::{Alongside, Command, Verb};
+use engine::{Command, PhaseVerb, RecordWrites};
 use serde_json::json;
 
 use crate::osb_world::{
-    BrokerWorld, SERVICE, SMALL, binding, broker, broker_with, instance, settings, wanted,
+    BrokerFixture, SERVICE, SMALL, binding, broker, broker_with, instance, settings, wanted,
 };
 use crate::shaky_store::Mood;
 
@@ -75,7 +75,7 @@ async fn an_operation_that_an_operator_holds_is_still_in_progress() {
     let world = broker().await;
     world.levers.hold(true);
     let operation = world.put("a", &wanted(SMALL)).await.operation().to_owned();
-    world.engine.ask(operation.parse().unwrap(), Verb::Pause, "oscar", "").await.unwrap();
+    world.engine.ask(operation.parse().unwrap(), PhaseVerb::Pause, "oscar", "").await.unwrap();
     for _ in 0..1000 {
         let last = world.last("a").await;
         assert_eq!(last.json["state"], "in progress");
@@ -93,7 +93,7 @@ async fn a_platform_that_asks_while_the_database_is_down_is_told_to_come_back() 
     let world = broker().await;
     world.made("a", SMALL).await;
     world.store.be(Mood::Down);
-    let answer = world.ask("GET", &format!("{}/last_operation", instance("a"))).send_in_trouble().await;
+    let answer = world.ask("GET", &format!("{}/last_operation", instance("a"))).send_failing().await;
     assert_eq!((answer.status, answer.header("retry-after")), (503, "1"));
     world.store.be(Mood::Well);
     assert_eq!(world.last("a").await.json["state"], "succeeded");
@@ -116,12 +116,12 @@ async fn asking_how_it_stands_is_cheap() {
     assert_eq!(reads().await, ("succeeded".to_owned(), 1));
 }
 
-async fn where_the_deleted_is_gone() -> BrokerWorld {
+async fn where_the_deleted_is_gone() -> BrokerFixture {
     broker_with(settings(OsbSettings { gone: true, ..OsbSettings::default() })).await
 }
 
 /// The record is read, then the deletion ends, then the operation is read.
-async fn asked_while_it_ends(world: &BrokerWorld, path: &str) {
+async fn asked_while_it_ends(world: &BrokerFixture, path: &str) {
     world.store.lists_late.store(true, Ordering::SeqCst);
     let ends = async {
         world.store.late_list.notified().await;
@@ -171,7 +171,8 @@ async fn a_deletion_that_a_later_clean_up_follows_is_gone_as_well() {
         idempotency_key: None,
         queue: false,
     };
-    let along = Alongside { subject: Some((Expect::Version(row.version), None)), ..Alongside::default() };
+    let along =
+        RecordWrites { subject: Some((Expect::Version(row.version), None)), ..RecordWrites::default() };
     let later = world.engine.accept(again, along).await.unwrap().id.to_string();
     for operation in [&deleted, &later] {
         world.ask("GET", &path(operation)).send().await.is(410, None);

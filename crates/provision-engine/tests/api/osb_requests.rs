@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 use server::ServerSettings;
 
 use crate::osb_world::{
-    Ask, BrokerWorld, SERVICE, SMALL, basic, binding, broker, broker_with, instance, settings, wanted, with,
-    with_server,
+    BrokerFixture, OsbRequest, SERVICE, SMALL, basic, binding, broker, broker_with, instance, settings,
+    wanted, with, with_server,
 };
 use crate::shaky_store::Mood;
 
@@ -31,7 +31,7 @@ const ROUTES: [(&str, &str); 10] = [
 ];
 
 #[tokio::test]
-async fn nobody_gets_in_without_credentials_wherever_they_knock() {
+async fn no_one_gets_in_without_credentials_wherever_they_ask() {
     let world = broker().await;
     let good = &world.password;
     let bad = [
@@ -75,7 +75,7 @@ async fn a_token_of_another_role_is_good_and_still_not_enough() {
             .await
             .is(403, None);
     }
-    // And a broker sees nothing of the other doors.
+    // And a broker sees nothing of the other APIs.
     let log = world.store.audit_log(100).await.unwrap();
     assert!(
         log.iter().any(|row| row.who == "rita" && row.action == "broker.provision" && row.result == "403")
@@ -88,7 +88,7 @@ async fn a_database_that_is_down_says_nothing_about_credentials() {
     for (mood, status) in [(Mood::Down, 503), (Mood::Full, 503), (Mood::Refusing, 500)] {
         world.store.be(mood);
         for (method, path) in ROUTES {
-            let answer = world.ask(method, path).json(&json!({})).send_in_trouble().await;
+            let answer = world.ask(method, path).json(&json!({})).send_failing().await;
             answer.is(status, None);
             assert!(
                 !answer.text.contains("10.0.0.5") && !answer.text.contains("secret_plan"),
@@ -345,7 +345,7 @@ async fn identities_are_sent_back_and_written_down() {
 
     let origin = "x-broker-api-originating-identity";
     let user = format!("cloudfoundry {}", STANDARD.encode(r#"{"user_id":"683ea748"}"#));
-    let put = |id: &str| -> Ask {
+    let put = |id: &str| -> OsbRequest {
         world.ask("PUT", &format!("{}?accepts_incomplete=true", instance(id))).json(&wanted(SMALL))
     };
     assert_eq!(put("a").header(origin, &user).send().await.status, 202);
@@ -381,7 +381,7 @@ async fn every_change_is_written_down_also_when_it_is_refused() {
 
 #[tokio::test]
 async fn what_users_send_is_nowhere_in_the_store_in_clear() {
-    let world: BrokerWorld = broker().await;
+    let world: BrokerFixture = broker().await;
     let body = with(
         wanted(SMALL),
         &[("/parameters/name", json!("hush-name")), ("/context/token", json!("hush-token"))],

@@ -3,10 +3,11 @@
 use ::runtimes::api::osb::OsbSettings;
 use serde_json::{Value, json};
 
-use ::runtimes::model::Instance;
+use ::runtimes::model::InstanceRecord;
 
 use crate::osb_world::{
-    Answer, BrokerWorld, FIXED, LARGE, SERVICE, SMALL, broker, broker_with, instance, settings, wanted, with,
+    BrokerFixture, FIXED, LARGE, OsbResponse, SERVICE, SMALL, broker, broker_with, instance, settings,
+    wanted, with,
 };
 
 const BUSY: Option<&str> = Some("ConcurrencyError");
@@ -21,9 +22,9 @@ fn change(name: &str) -> Value {
 
 /// All calls on an instance in some state, with what must come of them. `delete` is left to the caller: it may
 /// change the state.
-async fn check(world: &BrokerWorld, id: &str, expect: [(u16, Option<&str>); 5]) {
+async fn check(world: &BrokerFixture, id: &str, expect: [(u16, Option<&str>); 5]) {
     let bind = json!({"service_id": SERVICE, "plan_id": SMALL});
-    let answers: [(&str, Answer); 5] = [
+    let answers: [(&str, OsbResponse); 5] = [
         ("PUT same", world.put(id, &wanted(SMALL)).await),
         ("PUT different", world.put(id, &other()).await),
         ("PATCH", world.patch(id, &change("third")).await),
@@ -45,7 +46,7 @@ async fn an_absent_instance_is_not_found_and_deleting_it_leaves_nothing() {
     world.bind("a", "b", "", &json!({"service_id": SERVICE, "plan_id": SMALL})).await.is(404, None);
     world.delete("a", SMALL).await.is(410, None);
     world.delete("a", SMALL).await.is(410, None);
-    assert_eq!(world.engine.resource(&Instance::resource("a")).await.unwrap(), None, "no row");
+    assert_eq!(world.engine.resource(&InstanceRecord::resource("a")).await.unwrap(), None, "no row");
     world.last("a").await.is(404, None);
     world.made("a", SMALL).await;
     assert_eq!(world.get("a").await.status, 200);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::osb_world::{BrokerWorld, LARGE, SERVICE, SMALL, TRIAL, broker, wanted, with};
+use crate::osb_world::{BrokerFixture, LARGE, SERVICE, SMALL, WORKFLOW_TEST, broker, wanted, with};
 
 fn patch(fields: &[(&str, Value)]) -> Value {
     with(json!({"service_id": SERVICE}), fields)
@@ -14,7 +14,7 @@ fn active(active: bool) -> Value {
     patch(&[("/context", json!({"active": active}))])
 }
 
-async fn record(world: &BrokerWorld, id: &str) -> Value {
+async fn record(world: &BrokerFixture, id: &str) -> Value {
     let row = world.engine.resource(&format!("runtime:{id}")).await.unwrap().unwrap();
     serde_json::from_str(&row.record).unwrap()
 }
@@ -70,7 +70,7 @@ async fn a_change_that_cannot_be_is_refused_and_changes_nothing() {
         (patch(&[("/parameters", json!({"autoScalerMin": 3, "autoScalerMax": 2}))]), 400),
         // Alone it is good, with what is there it is not.
         (patch(&[("/parameters", json!({"autoScalerMin": 9}))]), 400),
-        (patch(&[("/plan_id", json!(TRIAL))]), 422),
+        (patch(&[("/plan_id", json!(WORKFLOW_TEST))]), 422),
         (patch(&[("/plan_id", json!(LARGE)), ("/parameters", json!({"machineType": "m1"}))]), 400),
         (patch(&[("/context", json!({"active": "no"}))]), 400),
         (patch(&[("/context", json!({"globalaccount_id": 7}))]), 400),
@@ -131,7 +131,7 @@ async fn an_instance_moves_to_another_account_without_an_operation() {
 #[tokio::test]
 async fn an_instance_of_a_plan_that_ends_is_suspended_and_resumed() {
     let world = broker().await;
-    world.made("a", TRIAL).await;
+    world.made("a", WORKFLOW_TEST).await;
     world.levers.hold(true);
     let off = world.patch("a", &active(false)).await;
     assert_eq!(off.status, 202, "{}", off.text);
@@ -150,7 +150,7 @@ async fn an_instance_of_a_plan_that_ends_is_suspended_and_resumed() {
     let on = world.patch("a", &active(true)).await;
     assert_eq!(on.status, 202, "{}", on.text);
     assert_eq!(world.patch("a", &active(true)).await.operation(), on.operation(), "the same again");
-    world.put("a", &wanted(TRIAL)).await.is(422, Some("ConcurrencyError"));
+    world.put("a", &wanted(WORKFLOW_TEST)).await.is(422, Some("ConcurrencyError"));
     world.levers.hold(false);
     world.until("a", "succeeded").await;
     let resumed = record(&world, "a").await;
@@ -162,7 +162,7 @@ async fn an_instance_of_a_plan_that_ends_is_suspended_and_resumed() {
 #[tokio::test]
 async fn a_suspension_that_failed_can_be_repeated_and_a_resumption_too() {
     let world = broker().await;
-    world.made("a", TRIAL).await;
+    world.made("a", WORKFLOW_TEST).await;
     world.levers.fail(true);
     assert_eq!(world.patch("a", &active(false)).await.status, 202);
     world.until("a", "failed").await;
@@ -182,13 +182,13 @@ async fn a_suspension_that_failed_can_be_repeated_and_a_resumption_too() {
 #[tokio::test]
 async fn a_suspended_instance_can_be_deleted_for_good() {
     let world = broker().await;
-    world.made("a", TRIAL).await;
+    world.made("a", WORKFLOW_TEST).await;
     world.patch("a", &active(false)).await;
     world.until("a", "succeeded").await;
-    assert_eq!(world.delete("a", TRIAL).await.status, 202);
+    assert_eq!(world.delete("a", WORKFLOW_TEST).await.status, 202);
     world.until("a", "succeeded").await;
     world.get("a").await.is(404, None);
-    world.delete("a", TRIAL).await.is(410, None);
+    world.delete("a", WORKFLOW_TEST).await.is(410, None);
 }
 
 #[tokio::test]
@@ -205,20 +205,20 @@ async fn plans_that_never_end_ignore_whether_an_instance_is_active() {
 #[tokio::test]
 async fn an_instance_whose_time_is_over_does_not_come_back() {
     let world = broker().await;
-    world.made("a", TRIAL).await;
+    world.made("a", WORKFLOW_TEST).await;
     world.patch("a", &active(false)).await;
     world.until("a", "succeeded").await;
     let row = world.engine.resource("runtime:a").await.unwrap().unwrap();
-    let mut instance: ::runtimes::model::Instance = serde_json::from_str(&row.record).unwrap();
+    let mut instance: ::runtimes::model::InstanceRecord = serde_json::from_str(&row.record).unwrap();
     instance.expired_at = Some(engine::Timestamp(1));
-    let portrait = engine::Resource::portrait(&instance).unwrap();
+    let record_update = engine::Resource::record_update(&instance).unwrap();
     let expect = engine::store::Expect::Version(row.version);
-    assert!(world.engine.write_resource(&row.name, &row.tenant, expect, Some(portrait)).await.unwrap());
+    assert!(world.engine.write_resource(&row.name, &row.tenant, expect, Some(record_update)).await.unwrap());
     let refused = world.patch("a", &active(true)).await;
     assert!(refused.is(422, None).text.contains("time"), "{}", refused.text);
     world.patch("a", &patch(&[("/parameters", json!({"name": "m"}))])).await.is(422, None);
     let moved = patch(&[("/context", json!({"globalaccount_id": "ga-2"}))]);
     assert_eq!(world.patch("a", &moved).await.status, 200, "its account may still change");
-    assert_eq!(world.delete("a", TRIAL).await.status, 202);
+    assert_eq!(world.delete("a", WORKFLOW_TEST).await.status, 202);
     tokio::time::timeout(Duration::from_secs(10), world.until("a", "succeeded")).await.unwrap();
 }

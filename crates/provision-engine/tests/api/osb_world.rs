@@ -1,4 +1,4 @@
-//! A broker with its doors, and a platform that checks what every answer must have.
+//! A broker with its APIs, and a platform that checks what every answer must have.
 
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
@@ -21,13 +21,13 @@ use tower::ServiceExt;
 
 use crate::osb_pretend::{Levers, register};
 use crate::shaky_store::ShakyStore;
-use crate::world::TurnedClock;
+use crate::world::ManualClock;
 
 pub(crate) const SERVICE: &str = "s-1";
 pub(crate) const SMALL: &str = "p-small";
 pub(crate) const LARGE: &str = "p-large";
 /// Its instances end some day, and it has no bindings.
-pub(crate) const TRIAL: &str = "p-trial";
+pub(crate) const WORKFLOW_TEST: &str = "p-trial";
 /// Its instances cannot become anything else.
 pub(crate) const FIXED: &str = "p-fixed";
 
@@ -44,10 +44,10 @@ plans:
      defaults: {machine: m1, min: 1, max: 3}}
 ";
 
-pub(crate) struct BrokerWorld {
+pub(crate) struct BrokerFixture {
     pub(crate) engine: Engine,
     pub(crate) store: Arc<ShakyStore>,
-    pub(crate) clock: Arc<TurnedClock>,
+    pub(crate) clock: Arc<ManualClock>,
     pub(crate) levers: Arc<Levers>,
     pub(crate) password: String,
     pub(crate) reader: String,
@@ -68,18 +68,18 @@ pub(crate) fn with_server(server: ServerSettings) -> BrokerSettings {
     BrokerSettings { server, ..settings(OsbSettings::default()) }
 }
 
-pub(crate) async fn broker() -> BrokerWorld {
+pub(crate) async fn broker() -> BrokerFixture {
     broker_with(settings(OsbSettings::default())).await
 }
 
-pub(crate) async fn broker_with(settings: BrokerSettings) -> BrokerWorld {
+pub(crate) async fn broker_with(settings: BrokerSettings) -> BrokerFixture {
     broker_of(settings, CATALOG).await
 }
 
-pub(crate) async fn broker_of(settings: BrokerSettings, catalog: &str) -> BrokerWorld {
+pub(crate) async fn broker_of(settings: BrokerSettings, catalog: &str) -> BrokerFixture {
     let BrokerSettings { server: settings, osb } = settings;
     let store = Arc::new(ShakyStore::default());
-    let clock = Arc::new(TurnedClock::default());
+    let clock = Arc::new(ManualClock::default());
     let levers = Arc::new(Levers::default());
     let ring = SharedRing::new(KeyRing::generate());
     let engine = register(Engine::builder(store.clone(), clock.clone(), ring), &levers);
@@ -93,12 +93,12 @@ pub(crate) async fn broker_of(settings: BrokerSettings, catalog: &str) -> Broker
         bearers: None,
         endpoints: vec![Arc::new(RuntimesApi { catalog: Arc::new(Catalog::parse(catalog).unwrap()), osb })],
         workflows: None,
-        upkeep: server::Upkeep::default(),
+        diagnostics: server::Diagnostics::default(),
         closing: CancellationToken::new(),
     };
     let issued = tokens::issue(&*store, "cf", Role::Broker, clock.now(), None).await.unwrap();
     let reader = tokens::issue(&*store, "rita", Role::Reader, clock.now(), None).await.unwrap();
-    BrokerWorld {
+    BrokerFixture {
         router: server::router(doors),
         password: issued.expose_secret().to_owned(),
         reader: reader.expose_secret().to_owned(),
@@ -112,7 +112,7 @@ pub(crate) async fn broker_of(settings: BrokerSettings, catalog: &str) -> Broker
 /// A good body for a new instance.
 pub(crate) fn wanted(plan: &str) -> Value {
     let parameters =
-        if plan == TRIAL { json!({"name": "n"}) } else { json!({"name": "n", "region": "north"}) };
+        if plan == WORKFLOW_TEST { json!({"name": "n"}) } else { json!({"name": "n", "region": "north"}) };
     json!({
         "service_id": SERVICE, "plan_id": plan, "organization_guid": "org", "space_guid": "space",
         "context": {"platform": "cloudfoundry", "globalaccount_id": "ga", "subaccount_id": "sa", "user_id": "u"},
@@ -142,7 +142,7 @@ pub(crate) fn binding(id: &str, bid: &str) -> String {
 }
 
 /// A request being put together.
-pub(crate) struct Ask {
+pub(crate) struct OsbRequest {
     router: Router,
     method: String,
     path: String,
@@ -151,17 +151,17 @@ pub(crate) struct Ask {
 }
 
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct OsbResponse {
     pub(crate) status: u16,
     pub(crate) headers: HeaderMap,
     pub(crate) text: String,
     pub(crate) json: Value,
 }
 
-impl BrokerWorld {
+impl BrokerFixture {
     /// With good credentials and a version.
-    pub(crate) fn ask(&self, method: &str, path: &str) -> Ask {
-        let ask = Ask {
+    pub(crate) fn ask(&self, method: &str, path: &str) -> OsbRequest {
+        let ask = OsbRequest {
             router: self.router.clone(),
             method: method.to_owned(),
             path: path.to_owned(),
@@ -172,42 +172,42 @@ impl BrokerWorld {
     }
 
     /// Asks for an instance and can wait.
-    pub(crate) async fn put(&self, id: &str, body: &Value) -> Answer {
+    pub(crate) async fn put(&self, id: &str, body: &Value) -> OsbResponse {
         self.ask("PUT", &format!("{}?accepts_incomplete=true", instance(id))).json(body).send().await
     }
 
-    pub(crate) async fn patch(&self, id: &str, body: &Value) -> Answer {
+    pub(crate) async fn patch(&self, id: &str, body: &Value) -> OsbResponse {
         self.ask("PATCH", &format!("{}?accepts_incomplete=true", instance(id))).json(body).send().await
     }
 
-    pub(crate) async fn get(&self, id: &str) -> Answer {
+    pub(crate) async fn get(&self, id: &str) -> OsbResponse {
         self.ask("GET", &instance(id)).send().await
     }
 
-    pub(crate) async fn delete(&self, id: &str, plan: &str) -> Answer {
+    pub(crate) async fn delete(&self, id: &str, plan: &str) -> OsbResponse {
         let query = format!("service_id={SERVICE}&plan_id={plan}&accepts_incomplete=true");
         self.ask("DELETE", &format!("{}?{query}", instance(id))).send().await
     }
 
-    pub(crate) async fn last(&self, id: &str) -> Answer {
+    pub(crate) async fn last(&self, id: &str) -> OsbResponse {
         self.ask("GET", &format!("{}/last_operation", instance(id))).send().await
     }
 
-    pub(crate) async fn bind(&self, id: &str, bid: &str, query: &str, body: &Value) -> Answer {
+    pub(crate) async fn bind(&self, id: &str, bid: &str, query: &str, body: &Value) -> OsbResponse {
         self.ask("PUT", &format!("{}{query}", binding(id, bid))).json(body).send().await
     }
 
-    pub(crate) async fn unbind(&self, id: &str, bid: &str, query: &str) -> Answer {
+    pub(crate) async fn unbind(&self, id: &str, bid: &str, query: &str) -> OsbResponse {
         let path = format!("{}?service_id={SERVICE}&plan_id={SMALL}{query}", binding(id, bid));
         self.ask("DELETE", &path).send().await
     }
 
     /// Polls until the last operation has this state.
-    pub(crate) async fn until(&self, id: &str, state: &str) -> Answer {
+    pub(crate) async fn until(&self, id: &str, state: &str) -> OsbResponse {
         self.until_at(&format!("{}/last_operation", instance(id)), state).await
     }
 
-    pub(crate) async fn until_at(&self, path: &str, state: &str) -> Answer {
+    pub(crate) async fn until_at(&self, path: &str, state: &str) -> OsbResponse {
         for _ in 0..1000 {
             let answer = self.ask("GET", path).send().await;
             if answer.json["state"] == state {
@@ -225,40 +225,40 @@ impl BrokerWorld {
     }
 }
 
-impl Ask {
+impl OsbRequest {
     /// Replaces what was there under this name; no value takes it away.
-    pub(crate) fn header_bytes(mut self, name: &str, value: Option<&[u8]>) -> Ask {
+    pub(crate) fn header_bytes(mut self, name: &str, value: Option<&[u8]>) -> OsbRequest {
         self.headers.retain(|(other, _)| other != name);
         self.headers.extend(value.map(|value| (name.to_owned(), value.to_vec())));
         self
     }
 
-    pub(crate) fn header(self, name: &str, value: &str) -> Ask {
+    pub(crate) fn header(self, name: &str, value: &str) -> OsbRequest {
         self.header_bytes(name, Some(value.as_bytes()))
     }
 
-    pub(crate) fn without(self, name: &str) -> Ask {
+    pub(crate) fn without(self, name: &str) -> OsbRequest {
         self.header_bytes(name, None)
     }
 
-    pub(crate) fn json(self, body: &Value) -> Ask {
+    pub(crate) fn json(self, body: &Value) -> OsbRequest {
         self.header("content-type", "application/json").body(body.to_string())
     }
 
-    pub(crate) fn body(mut self, body: impl Into<Body>) -> Ask {
+    pub(crate) fn body(mut self, body: impl Into<Body>) -> OsbRequest {
         self.body = body.into();
         self
     }
 
     /// Nothing that a client sends may bring the broker into trouble.
-    pub(crate) async fn send(self) -> Answer {
+    pub(crate) async fn send(self) -> OsbResponse {
         let line = format!("{} {}", self.method, self.path);
-        let answer = self.send_in_trouble().await;
+        let answer = self.send_failing().await;
         assert!(answer.status < 500, "{line}: {answer:?}");
         answer
     }
 
-    pub(crate) async fn send_in_trouble(self) -> Answer {
+    pub(crate) async fn send_failing(self) -> OsbResponse {
         let mut request = Request::builder().method(self.method.as_str()).uri(&self.path);
         for (name, value) in &self.headers {
             request = request.header(name, value.as_slice());
@@ -267,20 +267,20 @@ impl Ask {
         let (parts, body) = response.into_parts();
         let text = String::from_utf8(to_bytes(body, 16 << 20).await.unwrap().to_vec()).unwrap();
         let json = serde_json::from_str(&text).unwrap_or(Value::Null);
-        let answer = Answer { status: parts.status.as_u16(), headers: parts.headers, text, json };
+        let answer = OsbResponse { status: parts.status.as_u16(), headers: parts.headers, text, json };
         answer.has_what_every_answer_has(&self.method, &self.path);
         answer
     }
 }
 
-impl Answer {
+impl OsbResponse {
     pub(crate) fn header(&self, name: &str) -> &str {
         self.headers.get(name).map(|value| value.to_str().unwrap()).unwrap_or_default()
     }
 
     /// Checks the status and the code of a refusal.
     #[track_caller]
-    pub(crate) fn is(&self, status: u16, code: Option<&str>) -> &Answer {
+    pub(crate) fn is(&self, status: u16, code: Option<&str>) -> &OsbResponse {
         assert_eq!((self.status, self.json["error"].as_str()), (status, code), "{}", self.text);
         self
     }

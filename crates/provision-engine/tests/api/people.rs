@@ -8,17 +8,17 @@ use engine::{Organisation, PeopleStore, Proof, ProofKind, Role, SessionRow};
 use serde_json::{Value, json};
 use server::{ServerSettings, SignInError, SignInLimits};
 
-use crate::world::{Answer, World, settings, world, world_with};
+use crate::world::{ApiFixture, TestResponse, settings, world, world_with};
 
 const PASSWORD: &str = "twelve blue herons";
 
 /// A user with the password above.
-pub(crate) async fn with_user(world: &World, name: &str, role: &str) {
+pub(crate) async fn with_user(world: &ApiFixture, name: &str, role: &str) {
     let made = world.post("/users", json!({"name": name, "role": role, "password": PASSWORD})).await;
     assert_eq!(made.status, 201, "{}", made.text);
 }
 
-pub(crate) async fn with_session(world: &World, digest: &str, user: &str, proof: ProofKind) {
+pub(crate) async fn with_session(world: &ApiFixture, digest: &str, user: &str, proof: ProofKind) {
     let now = world.engine.now();
     let (proof, organisation) = match proof {
         ProofKind::Password => (Proof::Password { digest: String::new() }, Organisation::Server),
@@ -35,13 +35,13 @@ pub(crate) async fn with_session(world: &World, digest: &str, user: &str, proof:
         created_at: now,
         seen_at: now,
         expires_at: now.plus(Duration::from_mins(1)),
-        device: String::new(),
+        client: String::new(),
         address: String::new(),
     };
     world.store.add_session(&session).await.unwrap();
 }
 
-async fn opens(world: &World, name: &str, password: &str) -> bool {
+async fn opens(world: &ApiFixture, name: &str, password: &str) -> bool {
     let password = SecretString::from(password);
     match world.inside.sign_in(name, &password, None).await {
         Ok(user) => user.name == name,
@@ -50,20 +50,20 @@ async fn opens(world: &World, name: &str, password: &str) -> bool {
     }
 }
 
-async fn put(world: &World, path: &str, body: Value) -> Answer {
+async fn put(world: &ApiFixture, path: &str, body: Value) -> TestResponse {
     world.call("PUT", path).token(&world.admin).json(&body).send().await
 }
 
-async fn delete(world: &World, path: &str) -> Answer {
+async fn delete(world: &ApiFixture, path: &str) -> TestResponse {
     world.call("DELETE", path).token(&world.admin).send().await
 }
 
-async fn change_mine(world: &World, name: &str, current: &str, new: &str) -> Answer {
+async fn change_mine(world: &ApiFixture, name: &str, current: &str, new: &str) -> TestResponse {
     let body = json!({"current": current, "new": new});
     world.call("PUT", "/me/password").signed_in(name, Role::Reader).json(&body).send().await
 }
 
-fn names(list: &Answer) -> Vec<&str> {
+fn names(list: &TestResponse) -> Vec<&str> {
     list.json["items"].as_array().unwrap().iter().map(|item| item["name"].as_str().unwrap()).collect()
 }
 
@@ -227,9 +227,9 @@ async fn who_has_no_password_has_none_to_change() {
     // The token has the name of a user, and is not the user.
     let token = world.call("PUT", "/me/password").token(&world.reader).json(&body).send().await;
     token.is(409, "no-password");
-    let stranger =
+    let outsider =
         world.call("PUT", "/me/password").signed_in("oidc:eva", Role::Admin).json(&body).send().await;
-    stranger.is(409, "no-password");
+    outsider.is(409, "no-password");
     let platform = world.call("PUT", "/me/password").signed_in("rita", Role::Broker).json(&body).send().await;
     platform.is(403, "forbidden");
     assert!(opens(&world, "rita", PASSWORD).await);

@@ -7,13 +7,13 @@ use serde_json::json;
 
 use crate::people::{with_session, with_user};
 use crate::shaky_store::Mood;
-use crate::world::{Answer, World, world};
+use crate::world::{ApiFixture, TestResponse, world};
 
-fn ids(list: &Answer) -> Vec<&str> {
+fn ids(list: &TestResponse) -> Vec<&str> {
     list.json["items"].as_array().unwrap().iter().map(|item| item["id"].as_str().unwrap()).collect()
 }
 
-async fn delete(world: &World, path: &str) -> Answer {
+async fn delete(world: &ApiFixture, path: &str) -> TestResponse {
     world.call("DELETE", path).token(&world.admin).send().await
 }
 
@@ -57,7 +57,7 @@ async fn a_session_is_ended_by_its_whole_id() {
 }
 
 #[tokio::test]
-async fn signing_somebody_out_ends_what_began_with_the_password() {
+async fn signing_someone_out_ends_what_began_with_the_password() {
     let world = world().await;
     with_user(&world, "ann", "reader").await;
     for (digest, proof) in [("1", ProofKind::Password), ("2", ProofKind::Token), ("3", ProofKind::Password)] {

@@ -3,12 +3,12 @@
 use std::sync::atomic::Ordering;
 
 use ::runtimes::api::types::{RuntimeInfo, RuntimePage};
-use ::runtimes::model::{Binding, DEPROVISION, Instance, PROVISION, UPDATE};
+use ::runtimes::model::{Binding, DEPROVISION, InstanceRecord, PROVISION, UPDATE};
 use serde_json::{Value, json};
 
-use crate::runtimes_world::{Runtimes, Then, runtimes};
+use crate::runtimes_world::{RuntimesFixture, Then, runtimes};
 
-async fn ids(place: &Runtimes, query: &str) -> Vec<String> {
+async fn ids(place: &RuntimesFixture, query: &str) -> Vec<String> {
     let answer = place.world.get(&format!("/runtimes{query}")).await;
     assert_eq!(answer.status, 200, "{query}: {}", answer.text);
     let page: RuntimePage = serde_json::from_value(answer.json).unwrap();
@@ -21,7 +21,7 @@ async fn a_page_is_one_question_to_the_store_and_all_pages_together_are_all_runt
     let place = runtimes().await;
     for number in 0..250 {
         let id = format!("i{number:03}");
-        place.write(&Instance::resource(&id), &place.trial(&id)).await;
+        place.write(&InstanceRecord::resource(&id), &place.workflow_test(&id)).await;
     }
     // From now on the token is remembered.
     place.world.get("/runtimes?page_size=1").await;
@@ -72,13 +72,13 @@ async fn paging_and_filters_that_make_no_sense_are_refused_by_name() {
 async fn filters_narrow_and_may_be_repeated() {
     let place = runtimes().await;
     for id in ["a", "b", "c"] {
-        let mut instance = place.trial(id);
+        let mut instance = place.workflow_test(id);
         if id == "c" {
             let elsewhere = ["gcp", "europe-west1", "else", "else"].map(str::to_owned);
             [instance.plan, instance.region, instance.account, instance.subaccount] = elsewhere;
             instance.expired_at = Some(place.engine().now());
         }
-        place.write(&Instance::resource(id), &instance).await;
+        place.write(&InstanceRecord::resource(id), &instance).await;
     }
     for (query, expect) in [
         ("", "abc"),
@@ -102,23 +102,24 @@ async fn filters_narrow_and_may_be_repeated() {
 #[tokio::test]
 async fn every_state_is_shown_and_found() {
     let place = runtimes().await;
-    let fresh = |id: &str| Instance { ready: false, ..place.trial(id) };
-    let asleep = |id: &str| Instance { suspended: true, ..place.trial(id) };
-    let half_gone = |id: &str| Instance { not_completed: vec!["greet".into()], ..place.trial(id) };
+    let fresh = |id: &str| InstanceRecord { ready: false, ..place.workflow_test(id) };
+    let asleep = |id: &str| InstanceRecord { suspended: true, ..place.workflow_test(id) };
+    let half_gone =
+        |id: &str| InstanceRecord { not_completed: vec!["greet".into()], ..place.workflow_test(id) };
     let made = [
         (fresh("a"), PROVISION, Then::Succeed, "succeeded", "provisioning"),
         (fresh("b"), PROVISION, Then::Hold, "provisioning", "provisioning"),
         (fresh("c"), PROVISION, Then::Fail, "failed", "provisioning"),
-        (place.trial("d"), PROVISION, Then::Hold, "provisioning", "unsuspension"),
-        (place.trial("e"), UPDATE, Then::Hold, "updating", "update"),
-        (place.trial("f"), UPDATE, Then::Fail, "error", "update"),
-        (place.trial("g"), UPDATE, Then::Succeed, "succeeded", "update"),
+        (place.workflow_test("d"), PROVISION, Then::Hold, "provisioning", "unsuspension"),
+        (place.workflow_test("e"), UPDATE, Then::Hold, "updating", "update"),
+        (place.workflow_test("f"), UPDATE, Then::Fail, "error", "update"),
+        (place.workflow_test("g"), UPDATE, Then::Succeed, "succeeded", "update"),
         (asleep("h"), DEPROVISION, Then::Hold, "deprovisioning", "suspension"),
         (asleep("i"), DEPROVISION, Then::Succeed, "suspended", "suspension"),
         (asleep("j"), DEPROVISION, Then::Fail, "failed", "suspension"),
-        (place.trial("k"), DEPROVISION, Then::Hold, "deprovisioning", "deprovisioning"),
-        (place.trial("l"), DEPROVISION, Then::Fail, "failed", "deprovisioning"),
-        (place.trial("m"), DEPROVISION, Then::Succeed, "deprovisioned", "deprovisioning"),
+        (place.workflow_test("k"), DEPROVISION, Then::Hold, "deprovisioning", "deprovisioning"),
+        (place.workflow_test("l"), DEPROVISION, Then::Fail, "failed", "deprovisioning"),
+        (place.workflow_test("m"), DEPROVISION, Then::Succeed, "deprovisioned", "deprovisioning"),
         (half_gone("n"), DEPROVISION, Then::Succeed, "deprovisionincomplete", "deprovisioning"),
     ];
     for (instance, workflow, then, state, slot) in &made {
@@ -151,8 +152,8 @@ async fn every_state_is_shown_and_found() {
 #[tokio::test]
 async fn a_runtime_is_found_by_both_its_ids_with_everything_about_it_and_no_secret() {
     let place = runtimes().await;
-    let first = place.make(&place.trial("a"), PROVISION, Then::Succeed).await;
-    let second = place.make(&place.trial("a"), UPDATE, Then::Fail).await;
+    let first = place.make(&place.workflow_test("a"), PROVISION, Then::Succeed).await;
+    let second = place.make(&place.workflow_test("a"), UPDATE, Then::Fail).await;
     let expires_at = place.engine().now();
     place.write(&Binding::resource("a", "b1"), &place.binding("a", "b1", expires_at)).await;
     let shown = place.world.get("/runtimes/a").await;
@@ -204,8 +205,8 @@ async fn a_runtime_is_found_by_both_its_ids_with_everything_about_it_and_no_secr
 #[tokio::test]
 async fn the_older_list_has_the_older_names_and_says_where_it_goes_on() {
     let place = runtimes().await;
-    place.make(&place.trial("a"), PROVISION, Then::Succeed).await;
-    place.make(&place.trial("b"), DEPROVISION, Then::Hold).await;
+    place.make(&place.workflow_test("a"), PROVISION, Then::Succeed).await;
+    place.make(&place.workflow_test("b"), DEPROVISION, Then::Hold).await;
     let all: Vec<RuntimeInfo> = serde_json::from_value(place.world.get("/info/runtimes").await.json).unwrap();
     assert_eq!((all[0].service_instance_id.as_str(), all[0].runtime_id.as_str()), ("a", "rt-a"));
     assert_eq!(all[0].status.provisioning.as_ref().unwrap().state, "succeeded");
@@ -222,7 +223,7 @@ async fn the_older_list_has_the_older_names_and_says_where_it_goes_on() {
 #[tokio::test]
 async fn a_kubeconfig_is_for_operators_and_leaves_a_trace() {
     let place = runtimes().await;
-    place.make(&place.trial("a"), PROVISION, Then::Succeed).await;
+    place.make(&place.workflow_test("a"), PROVISION, Then::Succeed).await;
     let call = |path: &str, token: &str| place.world.call("GET", path).token(token).send();
     call("/kubeconfig/a", &place.world.reader).await.is(403, "forbidden");
     let file = call("/kubeconfig/rt-a", &place.world.operator).await;
@@ -234,19 +235,22 @@ async fn a_kubeconfig_is_for_operators_and_leaves_a_trace() {
     assert_eq!(log["items"][0]["action"], "runtime.kubeconfig");
     assert_eq!((&log["items"][0]["who"], &log["items"][0]["target"]), (&json!("oscar"), &json!("a")));
 
-    place.make(&Instance { ready: false, ..place.trial("b") }, PROVISION, Then::Hold).await;
-    place.make(&Instance { ready: false, ..place.trial("c") }, PROVISION, Then::Fail).await;
-    place.make(&Instance { suspended: true, ..place.trial("d") }, DEPROVISION, Then::Succeed).await;
-    place.make(&Instance { kubeconfig: None, ..place.trial("e") }, UPDATE, Then::Succeed).await;
+    place.make(&InstanceRecord { ready: false, ..place.workflow_test("b") }, PROVISION, Then::Hold).await;
+    place.make(&InstanceRecord { ready: false, ..place.workflow_test("c") }, PROVISION, Then::Fail).await;
+    place
+        .make(&InstanceRecord { suspended: true, ..place.workflow_test("d") }, DEPROVISION, Then::Succeed)
+        .await;
+    place.make(&InstanceRecord { kubeconfig: None, ..place.workflow_test("e") }, UPDATE, Then::Succeed).await;
     for id in ["b", "c", "d", "e"] {
         place.world.get(&format!("/kubeconfig/{id}")).await.is(404, "kubeconfig-not-found");
     }
-    place.make(&place.trial("f"), DEPROVISION, Then::Succeed).await;
+    place.make(&place.workflow_test("f"), DEPROVISION, Then::Succeed).await;
     for id in ["f", "nobody"] {
         place.world.get(&format!("/kubeconfig/{id}")).await.is(404, "runtime-not-found");
     }
     // Sealed for another instance: it does not open, and says nothing about why.
-    let stolen = Instance { kubeconfig: place.trial("a").kubeconfig, ..place.trial("g") };
+    let stolen =
+        InstanceRecord { kubeconfig: place.workflow_test("a").kubeconfig, ..place.workflow_test("g") };
     place.make(&stolen, PROVISION, Then::Succeed).await;
     place.world.get("/kubeconfig/g").await.is(500, "internal");
 }

@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 
 use ::runtimes::model::catalog::Catalog;
-use ::runtimes::model::{DEPROVISION, Instance, PROVISION, UPDATE};
+use ::runtimes::model::{DEPROVISION, InstanceRecord, PROVISION, UPDATE};
 use serde_json::{Value, json};
 
-use crate::runtimes_world::{Runtimes, Then, runtimes};
-use crate::world::Answer;
+use crate::runtimes_world::{RuntimesFixture, Then, runtimes};
+use crate::world::TestResponse;
 
-async fn expire(place: &Runtimes, id: &str) -> Answer {
+async fn expire(place: &RuntimesFixture, id: &str) -> TestResponse {
     place
         .world
         .call("PUT", &format!("/expire/service_instance/{id}"))
@@ -18,23 +18,23 @@ async fn expire(place: &Runtimes, id: &str) -> Answer {
         .await
 }
 
-async fn step_in(place: &Runtimes, path: &str) -> Answer {
+async fn step_in(place: &RuntimesFixture, path: &str) -> TestResponse {
     place.world.post(path, json!({"reason": "the platform asked us to"})).await
 }
 
-fn operation(answer: &Answer) -> String {
+fn operation(answer: &TestResponse) -> String {
     assert_eq!(answer.status, 202, "{}", answer.text);
     answer.json["operation"].as_str().unwrap().to_owned()
 }
 
-async fn params(place: &Runtimes, operation: &str) -> Value {
+async fn params(place: &RuntimesFixture, operation: &str) -> Value {
     place.world.get(&format!("/operations/{operation}")).await.json["params"].clone()
 }
 
 #[tokio::test]
 async fn an_instance_expires_once_and_for_good() {
     let place = runtimes().await;
-    place.make(&place.trial("a"), PROVISION, Then::Succeed).await;
+    place.make(&place.workflow_test("a"), PROVISION, Then::Succeed).await;
     place.all_will(Then::Hold);
     let first = operation(&expire(&place, "a").await);
     assert_eq!(params(&place, &first).await, json!({"instance_id": "a", "temporary": true, "force": false}));
@@ -55,7 +55,7 @@ async fn an_instance_expires_once_and_for_good() {
 #[tokio::test]
 async fn many_who_expire_at_once_start_one_suspension() {
     let place = runtimes().await;
-    place.make(&place.trial("a"), PROVISION, Then::Succeed).await;
+    place.make(&place.workflow_test("a"), PROVISION, Then::Succeed).await;
     place.all_will(Then::Hold);
     let calls = (0..20).map(|_| expire(&place, "a"));
     let answers = futures_util::future::join_all(calls).await;
@@ -67,9 +67,11 @@ async fn many_who_expire_at_once_start_one_suspension() {
 async fn what_cannot_expire_is_left_as_it_is() {
     let place = runtimes().await;
     let azure = Catalog::built_in().plan_named("azure").unwrap().id.clone();
-    place.make(&Instance { plan_id: azure, ..place.trial("a") }, PROVISION, Then::Succeed).await;
-    place.make(&place.trial("b"), UPDATE, Then::Hold).await;
-    place.make(&place.trial("c"), DEPROVISION, Then::Succeed).await;
+    place
+        .make(&InstanceRecord { plan_id: azure, ..place.workflow_test("a") }, PROVISION, Then::Succeed)
+        .await;
+    place.make(&place.workflow_test("b"), UPDATE, Then::Hold).await;
+    place.make(&place.workflow_test("c"), DEPROVISION, Then::Succeed).await;
     for (id, status, code) in [
         ("a", 400, "never-expires"),
         ("b", 409, "resource-busy"),
@@ -88,11 +90,15 @@ async fn what_cannot_expire_is_left_as_it_is() {
 #[tokio::test]
 async fn what_has_no_runtime_expires_without_an_operation_and_a_failed_suspension_is_tried_again() {
     let place = runtimes().await;
-    let asleep = Instance { suspended: true, ..place.trial("a") };
+    let asleep = InstanceRecord { suspended: true, ..place.workflow_test("a") };
     let before = place.make(&asleep, DEPROVISION, Then::Succeed).await.to_string();
     assert_eq!(operation(&expire(&place, "a").await), before);
     assert!(place.record("a").await.expired_at.is_some());
-    let failed = Instance { expired_at: Some(place.engine().now()), suspended: true, ..place.trial("b") };
+    let failed = InstanceRecord {
+        expired_at: Some(place.engine().now()),
+        suspended: true,
+        ..place.workflow_test("b")
+    };
     let before = place.make(&failed, DEPROVISION, Then::Fail).await.to_string();
     assert_ne!(operation(&expire(&place, "b").await), before);
 }
@@ -100,7 +106,7 @@ async fn what_has_no_runtime_expires_without_an_operation_and_a_failed_suspensio
 #[tokio::test]
 async fn a_forced_deletion_cancels_what_runs_and_forgets_the_runtime() {
     let place = runtimes().await;
-    let running = place.make(&place.trial("a"), PROVISION, Then::Hold).await.to_string();
+    let running = place.make(&place.workflow_test("a"), PROVISION, Then::Hold).await.to_string();
     place.all_will(Then::Hold);
     let first = operation(&step_in(&place, "/runtimes/rt-a/force-delete").await);
     let expect = json!({"instance_id": "a", "temporary": false, "force": true});
@@ -122,7 +128,7 @@ async fn a_forced_deletion_cancels_what_runs_and_forgets_the_runtime() {
 #[tokio::test]
 async fn a_forced_deletion_also_ends_what_others_queue_for() {
     let place = runtimes().await;
-    let suspending = Instance { suspended: true, ..place.trial("a") };
+    let suspending = InstanceRecord { suspended: true, ..place.workflow_test("a") };
     let holder = place.make(&suspending, DEPROVISION, Then::Hold).await.to_string();
     place.all_will(Then::Hold);
     let queued = place.world.post(
@@ -139,9 +145,9 @@ async fn a_forced_deletion_also_ends_what_others_queue_for() {
 }
 
 #[tokio::test]
-async fn only_an_admin_forces_and_nobody_without_a_reason() {
+async fn only_an_admin_forces_and_no_one_without_a_reason() {
     let place = runtimes().await;
-    place.make(&place.trial("a"), PROVISION, Then::Succeed).await;
+    place.make(&place.workflow_test("a"), PROVISION, Then::Succeed).await;
     for path in ["/runtimes/a/force-delete", "/runtimes/a/repair"] {
         let reader = place.world.call("POST", path).token(&place.world.reader).json(&json!({"reason": "x"}));
         reader.send().await.is(403, "forbidden");
@@ -173,12 +179,12 @@ async fn only_an_admin_forces_and_nobody_without_a_reason() {
 #[tokio::test]
 async fn a_repair_starts_again_what_failed() {
     let place = runtimes().await;
-    let fresh = Instance { ready: false, ..place.trial("a") };
-    let asleep = Instance { suspended: true, ..place.trial("d") };
+    let fresh = InstanceRecord { ready: false, ..place.workflow_test("a") };
+    let asleep = InstanceRecord { suspended: true, ..place.workflow_test("d") };
     for (instance, failed, again, temporary) in [
         (fresh, PROVISION, PROVISION, Value::Null),
-        (place.trial("b"), PROVISION, PROVISION, Value::Null),
-        (place.trial("c"), DEPROVISION, DEPROVISION, json!(false)),
+        (place.workflow_test("b"), PROVISION, PROVISION, Value::Null),
+        (place.workflow_test("c"), DEPROVISION, DEPROVISION, json!(false)),
         (asleep, DEPROVISION, DEPROVISION, json!(true)),
     ] {
         let id = instance.instance_id.clone();
@@ -193,12 +199,13 @@ async fn a_repair_starts_again_what_failed() {
 #[tokio::test]
 async fn what_has_not_failed_is_not_repaired() {
     let place = runtimes().await;
-    place.make(&place.trial("a"), PROVISION, Then::Succeed).await;
-    place.make(&place.trial("b"), UPDATE, Then::Fail).await;
-    let over = Instance { expired_at: Some(place.engine().now()), ready: false, ..place.trial("c") };
+    place.make(&place.workflow_test("a"), PROVISION, Then::Succeed).await;
+    place.make(&place.workflow_test("b"), UPDATE, Then::Fail).await;
+    let over =
+        InstanceRecord { expired_at: Some(place.engine().now()), ready: false, ..place.workflow_test("c") };
     place.make(&over, PROVISION, Then::Fail).await;
-    place.make(&place.trial("d"), UPDATE, Then::Hold).await;
-    place.make(&place.trial("e"), DEPROVISION, Then::Succeed).await;
+    place.make(&place.workflow_test("d"), UPDATE, Then::Hold).await;
+    place.make(&place.workflow_test("e"), DEPROVISION, Then::Succeed).await;
     for (id, status, code, part) in [
         ("a", 409, "nothing-to-repair", "nothing about it has failed"),
         ("b", 409, "nothing-to-repair", "send the update again"),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ::runtimes::api::operators::sweep::{Failures, Swept, keep_sweeping};
-use ::runtimes::model::{Binding, Instance, PROVISION, UNBIND, UPDATE};
+use ::runtimes::model::{Binding, InstanceRecord, PROVISION, UNBIND, UPDATE};
 use engine::store::StoreError;
 use engine::{Engine, Phase, Timestamp};
 use tokio_util::sync::CancellationToken;
@@ -36,7 +36,7 @@ async fn what_is_over_ends_and_what_is_not_stays() {
     let now = place.engine().now();
     let (past, future) = (now.minus(DAY), now.plus(DAY));
     for (id, expires_at) in [("over", Some(past)), ("soon", Some(future)), ("never", None)] {
-        place.make(&Instance { expires_at, ..place.trial(id) }, PROVISION, Then::Succeed).await;
+        place.make(&InstanceRecord { expires_at, ..place.workflow_test(id) }, PROVISION, Then::Succeed).await;
     }
     for (id, expires_at) in [("old", past), ("new", future)] {
         place.write(&Binding::resource("soon", id), &place.binding("soon", id, expires_at)).await;
@@ -72,8 +72,8 @@ async fn nodes_that_sweep_at_once_do_everything_once() {
     place.all_will(Then::Hold);
     for number in 0..120 {
         let id = format!("i{number}");
-        let instance = Instance { expires_at: Some(now), ..place.trial(&id) };
-        place.write(&Instance::resource(&id), &instance).await;
+        let instance = InstanceRecord { expires_at: Some(now), ..place.workflow_test(&id) };
+        place.write(&InstanceRecord::resource(&id), &instance).await;
     }
     for number in 0..120 {
         let id = format!("b{number}");
@@ -90,11 +90,11 @@ async fn nodes_that_sweep_at_once_do_everything_once() {
 async fn what_is_busy_waits_for_the_next_sweep_and_does_not_hide_the_rest() {
     let place = runtimes().await;
     let now = place.engine().now();
-    let due = |id: &str| Instance { expires_at: Some(now.minus(DAY)), ..place.trial(id) };
+    let due = |id: &str| InstanceRecord { expires_at: Some(now.minus(DAY)), ..place.workflow_test(id) };
     let holder = place.make(&due("busy"), UPDATE, Then::Hold).await.to_string();
     for number in 0..150 {
         let id = format!("i{number}");
-        place.write(&Instance::resource(&id), &due(&id)).await;
+        place.write(&InstanceRecord::resource(&id), &due(&id)).await;
     }
     let swept = sweep(place.engine(), now).await.unwrap();
     assert_eq!(swept, Swept { expired: 150, unbound: 0, left: 1 });
@@ -107,8 +107,8 @@ async fn what_is_busy_waits_for_the_next_sweep_and_does_not_hide_the_rest() {
 async fn credentials_of_a_cluster_that_is_gone_are_gone() {
     let place = runtimes().await;
     let now = place.engine().now();
-    let asleep = Instance { runtime_id: None, ..place.trial("asleep") };
-    place.write(&Instance::resource("asleep"), &asleep).await;
+    let asleep = InstanceRecord { runtime_id: None, ..place.workflow_test("asleep") };
+    place.write(&InstanceRecord::resource("asleep"), &asleep).await;
     for instance in ["asleep", "unknown"] {
         let name = Binding::resource(instance, "b");
         place.write(&name, &place.binding(instance, "b", now)).await;
@@ -122,7 +122,7 @@ async fn credentials_of_a_cluster_that_is_gone_are_gone() {
 async fn credentials_that_stay_are_tried_again_after_a_while() {
     let place = runtimes().await;
     let now = place.engine().now();
-    place.write(&Instance::resource("a"), &place.trial("a")).await;
+    place.write(&InstanceRecord::resource("a"), &place.workflow_test("a")).await;
     place.write(&Binding::resource("a", "b"), &place.binding("a", "b", now)).await;
     place.all_will(Then::Fail);
     assert_eq!(sweep(place.engine(), now).await.unwrap().unbound, 1);
@@ -138,12 +138,12 @@ async fn credentials_that_stay_are_tried_again_after_a_while() {
 async fn one_record_that_cannot_be_read_does_not_stop_the_others() {
     let place = runtimes().await;
     let now = place.engine().now();
-    let due = Instance { expires_at: Some(Timestamp(0)), ..place.trial("good") };
-    let mut broken = engine::Resource::portrait(&due).unwrap();
+    let due = InstanceRecord { expires_at: Some(Timestamp(0)), ..place.workflow_test("good") };
+    let mut broken = engine::Resource::record_update(&due).unwrap();
     broken.record = "{}".into();
     let absent = engine::store::Expect::Absent;
     assert!(place.engine().write_resource("runtime:bad", "acme", absent, Some(broken)).await.unwrap());
-    place.write(&Instance::resource("good"), &due).await;
+    place.write(&InstanceRecord::resource("good"), &due).await;
     assert_eq!(sweep(place.engine(), now).await.unwrap(), Swept { expired: 1, unbound: 0, left: 1 });
     let listed = place.world.get("/runtimes").await;
     assert_eq!((listed.status, &listed.json["count"]), (200, &serde_json::json!(1)));
@@ -152,8 +152,8 @@ async fn one_record_that_cannot_be_read_does_not_stop_the_others() {
 #[tokio::test]
 async fn the_sweeper_outlives_a_database_that_is_down_and_ends_with_the_process() {
     let place = runtimes().await;
-    let due = Instance { expires_at: Some(Timestamp(0)), ..place.trial("a") };
-    place.write(&Instance::resource("a"), &due).await;
+    let due = InstanceRecord { expires_at: Some(Timestamp(0)), ..place.workflow_test("a") };
+    place.write(&InstanceRecord::resource("a"), &due).await;
     place.world.store.be(Mood::Down);
     assert!(sweep(place.engine(), place.engine().now()).await.is_err());
     let closing = CancellationToken::new();

@@ -8,15 +8,15 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use ::runtimes::api::RuntimesApi;
 use ::runtimes::api::osb::OsbSettings;
 use ::runtimes::model::catalog::Catalog;
-use ::runtimes::model::{BIND, Binding, DEPROVISION, Instance, PROVISION, UNBIND, UPDATE};
+use ::runtimes::model::{BIND, Binding, DEPROVISION, InstanceRecord, PROVISION, UNBIND, UPDATE};
 use engine::prelude::*;
 use engine::secret::{KeyRing, SharedRing};
 use engine::store::{Expect, ResourceRow};
-use engine::{Alongside, Command, Engine, OperationId, Phase, Timestamp};
+use engine::{Command, Engine, OperationId, Phase, RecordWrites, Timestamp};
 use serde_json::{Value, json};
 use server::{Meter, Server};
 
-use crate::world::{World, settings, sleeping_world_with};
+use crate::world::{ApiFixture, settings, sleeping_world_with};
 
 /// Made once, because that takes its time.
 static CATALOG: LazyLock<Arc<Catalog>> = LazyLock::new(|| Arc::new(Catalog::built_in()));
@@ -31,11 +31,11 @@ pub(crate) enum Then {
 }
 
 #[derive(Default)]
-struct Script(AtomicU8);
+struct WorkflowScript(AtomicU8);
 
-pub(crate) struct Runtimes {
-    pub(crate) world: World,
-    script: Arc<Script>,
+pub(crate) struct RuntimesFixture {
+    pub(crate) world: ApiFixture,
+    script: Arc<WorkflowScript>,
 }
 
 macro_rules! workflow {
@@ -57,7 +57,7 @@ workflow!(Deprovision DEPROVISION);
 workflow!(Bind BIND);
 workflow!(Unbind UNBIND);
 
-struct Act(Arc<Script>);
+struct Act(Arc<WorkflowScript>);
 
 #[async_trait]
 impl<W: Workflow<Params = Value>> Step<W> for Act {
@@ -79,24 +79,24 @@ impl<W: Workflow<Params = Value>> Step<W> for Act {
         if W::KIND == UNBIND {
             let mut binding: Binding = op.subject().await?.unwrap();
             binding.gone_at = Some(now);
-            op.portray(&binding)?;
+            op.set_record(&binding)?;
         }
         if W::KIND == DEPROVISION && op.params["temporary"] == false {
-            let mut instance: Instance = op.subject().await?.unwrap();
+            let mut instance: InstanceRecord = op.subject().await?.unwrap();
             instance.gone_at = Some(now);
-            op.portray(&instance)?;
+            op.set_record(&instance)?;
         }
         done()
     }
 }
 
-fn plan<W: Workflow<Params = Value>>(script: &Arc<Script>) -> Plan<W> {
+fn plan<W: Workflow<Params = Value>>(script: &Arc<WorkflowScript>) -> Plan<W> {
     Plan::new(OnFailure::Leave).step(1, Act(script.clone()))
 }
 
-pub(crate) async fn runtimes() -> Runtimes {
+pub(crate) async fn runtimes() -> RuntimesFixture {
     let base = sleeping_world_with(settings()).await;
-    let (script, meter) = (Arc::<Script>::default(), Arc::new(Meter::new()));
+    let (script, meter) = (Arc::<WorkflowScript>::default(), Arc::new(Meter::new()));
     let ring = SharedRing::new(KeyRing::generate());
     let engine = Engine::builder(base.store.clone(), base.clock.clone(), ring)
         .workflow(plan::<Provision>(&script))
@@ -115,13 +115,13 @@ pub(crate) async fn runtimes() -> Runtimes {
         bearers: None,
         endpoints: vec![Arc::new(RuntimesApi { catalog: CATALOG.clone(), osb: OsbSettings::default() })],
         workflows: None,
-        upkeep: server::Upkeep::default(),
+        diagnostics: server::Diagnostics::default(),
         closing: base.closing.clone(),
     });
-    Runtimes { world: World { engine, router, ..base }, script }
+    RuntimesFixture { world: ApiFixture { engine, router, ..base }, script }
 }
 
-impl Runtimes {
+impl RuntimesFixture {
     pub(crate) fn engine(&self) -> &Engine {
         &self.world.engine
     }
@@ -131,12 +131,12 @@ impl Runtimes {
     }
 
     /// An instance of a plan whose time is limited.
-    pub(crate) fn trial(&self, id: &str) -> Instance {
+    pub(crate) fn workflow_test(&self, id: &str) -> InstanceRecord {
         let catalog = &*CATALOG;
         let plan = catalog.plan_named("trial").unwrap();
-        let sealer = self.engine().sealer("acme", &Instance::resource(id));
+        let sealer = self.engine().sealer("acme", &InstanceRecord::resource(id));
         let seal = |text: &str| sealer.seal(&SecretString::from(text));
-        Instance {
+        InstanceRecord {
             plan: plan.name.clone(),
             provider: "azure".into(),
             region: "westeurope".into(),
@@ -148,7 +148,7 @@ impl Runtimes {
             runtime_id: Some(format!("rt-{id}")),
             kubeconfig: Some(seal("apiVersion: v1\nkind: Config\n")),
             ready: true,
-            ..Instance::new(id, &catalog.service.id, &plan.id, seal("{}"), seal("{}"))
+            ..InstanceRecord::new(id, &catalog.service.id, &plan.id, seal("{}"), seal("{}"))
         }
     }
 
@@ -171,13 +171,13 @@ impl Runtimes {
 
     /// A record that no operation has made.
     pub(crate) async fn write<R: Resource>(&self, name: &str, record: &R) {
-        let portrait = Some(record.portrait().unwrap());
-        assert!(self.engine().write_resource(name, "acme", Expect::Absent, portrait).await.unwrap());
+        let record_update = Some(record.record_update().unwrap());
+        assert!(self.engine().write_resource(name, "acme", Expect::Absent, record_update).await.unwrap());
     }
 
     /// A record that an operation made, or works on.
-    pub(crate) async fn make(&self, instance: &Instance, workflow: &str, then: Then) -> OperationId {
-        let name = Instance::resource(&instance.instance_id);
+    pub(crate) async fn make(&self, instance: &InstanceRecord, workflow: &str, then: Then) -> OperationId {
+        let name = InstanceRecord::resource(&instance.instance_id);
         let row = self.engine().resource(&name).await.unwrap();
         let seen = row.map_or(Expect::Absent, |row| Expect::Version(row.version));
         self.all_will(then);
@@ -190,8 +190,10 @@ impl Runtimes {
             idempotency_key: None,
             queue: false,
         };
-        let along =
-            Alongside { subject: Some((seen, Some(instance.portrait().unwrap()))), ..Alongside::default() };
+        let along = RecordWrites {
+            subject: Some((seen, Some(instance.record_update().unwrap()))),
+            ..RecordWrites::default()
+        };
         let id = self.engine().accept(command, along).await.unwrap().id;
         let phase = match then {
             Then::Succeed => Phase::Succeeded,
@@ -204,10 +206,10 @@ impl Runtimes {
     }
 
     pub(crate) async fn row(&self, id: &str) -> ResourceRow {
-        self.engine().resource(&Instance::resource(id)).await.unwrap().unwrap()
+        self.engine().resource(&InstanceRecord::resource(id)).await.unwrap().unwrap()
     }
 
-    pub(crate) async fn record(&self, id: &str) -> Instance {
+    pub(crate) async fn record(&self, id: &str) -> InstanceRecord {
         serde_json::from_str(&self.row(id).await.record).unwrap()
     }
 }

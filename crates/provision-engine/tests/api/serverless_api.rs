@@ -1,4 +1,4 @@
-//! The description of the door is the door, its lines are in the log, and a socket sees what a caller sees.
+//! The description of the API is the API, its lines are in the log, and a socket sees what a caller sees.
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -55,7 +55,7 @@ async fn the_description_is_served() {
 }
 
 #[tokio::test]
-async fn without_opennebula_there_is_no_such_door() {
+async fn without_opennebula_there_is_no_such_api() {
     let world = crate::world::world().await;
     for path in [RUNTIMES, "/server/version", "/serverless-runtimes/schema"] {
         world.call("GET", path).send().await.is(404, "not-found");

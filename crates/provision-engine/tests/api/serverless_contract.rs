@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::serverless_world::{NebulaWorld, RUNTIMES, nebula, runtime};
+use crate::serverless_world::{RUNTIMES, ServerlessFixture, nebula, runtime};
 
 const SPECIFICATION: &str = "Invalid Serverless Runtime specification";
 const NOT_FOUND: &str = "Serverless Runtime not found";
@@ -21,8 +21,8 @@ enum As {
     Header(&'static str),
 }
 
-async fn send(world: &NebulaWorld, who: As, method: &str, path: &str, body: &str) -> (u16, Value) {
-    let ask = world.stranger(method, path).body(body.to_owned());
+async fn send(world: &ServerlessFixture, who: As, method: &str, path: &str, body: &str) -> (u16, Value) {
+    let ask = world.outsider(method, path).body(body.to_owned());
     let ask = match who {
         As::Nobody => ask,
         As::User(pair) => ask.user(pair),
@@ -82,7 +82,7 @@ async fn a_body_that_is_no_runtime_is_refused_with_the_reason() {
 }
 
 #[tokio::test]
-async fn whoever_opennebula_does_not_know_is_refused_and_leaves_no_row() {
+async fn the_one_who_opennebula_does_not_know_is_refused_and_leaves_no_row() {
     let world = nebula().await;
     let id = world.made(&runtime(json!({"NAME": "auth", "FAAS": {"FLAVOUR": "Function"}}))).await;
     let rows = world.rows().await;
@@ -141,7 +141,7 @@ async fn whoever_opennebula_does_not_know_is_refused_and_leaves_no_row() {
 }
 
 #[tokio::test]
-async fn a_runtime_of_somebody_else_is_refused_in_the_words_of_opennebula() {
+async fn a_runtime_of_someone_else_is_refused_in_the_words_of_opennebula() {
     let world = nebula().await;
     let id = world.made(&runtime(json!({"NAME": "auth", "FAAS": {"FLAVOUR": "Function"}}))).await;
     let rows = world.rows().await;
@@ -232,17 +232,17 @@ async fn a_service_that_fails_is_told_with_its_log_and_leaves_nothing() {
 }
 
 #[tokio::test]
-async fn info_is_for_everybody() {
+async fn info_is_for_everyone() {
     let world = nebula().await;
-    let version = world.stranger("GET", "/server/version").send().await;
+    let version = world.outsider("GET", "/server/version").send().await;
     assert_eq!((version.status, version.text.as_str()), (200, "\"1.3.3\""));
-    assert_eq!(world.stranger("GET", "/engine/version").send().await.text, version.text);
-    let config = world.stranger("GET", "/server/config").send().await;
+    assert_eq!(world.outsider("GET", "/engine/version").send().await.text, version.text);
+    let config = world.outsider("GET", "/server/config").send().await;
     assert_eq!((config.status, &config.json["port"]), (200, &json!(1337)));
-    let schema = world.stranger("GET", "/serverless-runtimes/schema").send().await;
+    let schema = world.outsider("GET", "/serverless-runtimes/schema").send().await;
     assert_eq!(schema.json["required"], json!(["SERVERLESS_RUNTIME"]));
     for path in ["/server/version", "/engine/version", "/server/config", "/serverless-runtimes/schema"] {
-        assert_eq!(world.stranger("HEAD", path).send().await.status, 200);
+        assert_eq!(world.outsider("HEAD", path).send().await.status, 200);
     }
 }
 
@@ -263,7 +263,7 @@ async fn what_does_not_exist_is_refused_in_json_and_the_rest_of_the_site_is_as_i
         "/engine/version/x",
     ] {
         for method in ["GET", "POST", "DELETE", "BREW"] {
-            let answer = world.stranger(method, path).send().await;
+            let answer = world.outsider(method, path).send().await;
             assert_eq!(answer.status, 404, "{method} {path}");
         }
     }

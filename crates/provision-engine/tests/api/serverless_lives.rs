@@ -5,7 +5,7 @@ use std::time::Duration;
 use engine::AccessStore;
 use serde_json::{Value, json};
 
-use crate::serverless_world::{NebulaWorld, RUNTIMES, function, nebula, runtime};
+use crate::serverless_world::{RUNTIMES, ServerlessFixture, function, nebula, runtime};
 
 fn members(answer: &Value) -> &Value {
     &answer["SERVERLESS_RUNTIME"]
@@ -105,7 +105,7 @@ async fn the_same_key_is_the_same_runtime_and_another_body_is_refused() {
     assert_eq!(post("k", "cognit:wrong", function("Function")).await.status, 401);
     let at_once =
         futures_util::future::join_all((0..8).map(|_| post("j", cognit, function("Function")))).await;
-    let ids: Vec<i64> = at_once.iter().map(crate::serverless_world::Answer::id).collect();
+    let ids: Vec<i64> = at_once.iter().map(crate::serverless_world::ServerlessResponse::id).collect();
     assert!(ids.iter().all(|id| *id == ids[0]), "{ids:?}");
 }
 
@@ -120,7 +120,7 @@ async fn a_failure_is_answered_again_for_its_key() {
 }
 
 #[tokio::test]
-async fn whoever_does_not_want_to_wait_can_look() {
+async fn the_one_who_does_not_want_to_wait_can_look() {
     let world = nebula().await;
     let no_waiting = |method: &str, path: &str, body: Value| {
         world.ask(method, path).header("prefer", "respond-async").json(&body).send()
@@ -155,7 +155,7 @@ async fn whoever_does_not_want_to_wait_can_look() {
 
 /// Looks until an operation is over. A test may have shortened the time limit of the API, so that a look on a busy
 /// machine ends with 504.
-pub(crate) async fn over(world: &NebulaWorld, path: &str) -> Value {
+pub(crate) async fn over(world: &ServerlessFixture, path: &str) -> Value {
     for _ in 0..1000 {
         let answer = world.ask("GET", path).send().await;
         assert!(matches!(answer.status, 200 | 504), "{} {}", answer.status, answer.text);
@@ -202,8 +202,8 @@ async fn runtimes_are_listed_by_page_and_by_what_they_are() {
     {
         world.ask("GET", &format!("{RUNTIMES}{bad}")).send().await.is(400, "Invalid parameter");
     }
-    let strangers = world.ask("GET", RUNTIMES).user("other:otherpass").send().await;
-    assert_eq!(strangers.text, r#"{"SERVERLESS_RUNTIMES":[]}"#);
+    let outsiders = world.ask("GET", RUNTIMES).user("other:otherpass").send().await;
+    assert_eq!(outsiders.text, r#"{"SERVERLESS_RUNTIMES":[]}"#);
 }
 
 #[tokio::test]

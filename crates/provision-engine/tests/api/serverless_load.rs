@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use serde_json::json;
 
-use crate::serverless_world::{NebulaWorld, Wishes, function, nebula_with};
+use crate::serverless_world::{FixtureOptions, ServerlessFixture, function, nebula_with};
 
 const POLLERS: usize = 50;
 const CREATORS: usize = 20;
@@ -18,7 +18,7 @@ const ROUNDS: usize = 2;
 const READY_MS: u64 = 20;
 
 /// Polls a runtime, as devices do, until all creators are done.
-async fn poll(world: &NebulaWorld, id: i64, creating: &AtomicUsize, errors: &mut Vec<String>) {
+async fn poll(world: &ServerlessFixture, id: i64, creating: &AtomicUsize, errors: &mut Vec<String>) {
     while creating.load(Ordering::SeqCst) > 0 {
         let answer = world.get(id).await;
         if answer.status != 200 {
@@ -28,7 +28,7 @@ async fn poll(world: &NebulaWorld, id: i64, creating: &AtomicUsize, errors: &mut
     }
 }
 
-async fn create(world: &NebulaWorld, errors: &mut Vec<String>) {
+async fn create(world: &ServerlessFixture, errors: &mut Vec<String>) {
     for _ in 0..ROUNDS {
         let made = world.post(&function("Function")).await;
         if made.status != 201 {
@@ -46,9 +46,10 @@ async fn create(world: &NebulaWorld, errors: &mut Vec<String>) {
 async fn fifty_pollers_and_twenty_creators_see_no_error() {
     // The machine of the test may be busy with others: what counts is that no answer is lost.
     let call_timeout = Duration::from_secs(60);
-    let mut wishes = Wishes { grace: Duration::from_mins(2), call_timeout, ..Wishes::default() };
-    wishes.settings.timeout = Duration::from_mins(1);
-    let world = nebula_with(wishes).await;
+    let mut controls =
+        FixtureOptions { grace: Duration::from_mins(2), call_timeout, ..FixtureOptions::default() };
+    controls.settings.timeout = Duration::from_mins(1);
+    let world = nebula_with(controls).await;
     world.tell("/opennebula/pace", &json!({"kept_ready_ms": READY_MS})).await;
     let id = world.running(&function("Function")).await;
     let creating = AtomicUsize::new(CREATORS);

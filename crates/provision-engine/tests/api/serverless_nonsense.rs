@@ -9,12 +9,12 @@ use futures_util::stream;
 use serde_json::json;
 use server::body_within;
 
-use crate::serverless_world::{RUNTIMES, Wishes, nebula, nebula_with};
+use crate::serverless_world::{FixtureOptions, RUNTIMES, nebula, nebula_with};
 
 /// Numbers that look like chance and are the same every time.
-struct Dice(u64);
+struct ServerlessRandom(u64);
 
-impl Dice {
+impl ServerlessRandom {
     fn roll(&mut self, sides: usize) -> usize {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         usize::try_from(self.0 >> 33).unwrap() % sides
@@ -27,7 +27,7 @@ impl Dice {
 
 const ROUNDS: usize = 1500;
 
-fn path(dice: &mut Dice) -> String {
+fn path(dice: &mut ServerlessRandom) -> String {
     let id = dice.pick(&[
         "0",
         "1",
@@ -68,7 +68,7 @@ fn path(dice: &mut Dice) -> String {
 }
 
 /// No flavour that exists: nothing is to be made here.
-fn body(dice: &mut Dice) -> Vec<u8> {
+fn body(dice: &mut ServerlessRandom) -> Vec<u8> {
     let odd = [
         json!(null),
         json!(0),
@@ -115,9 +115,9 @@ fn body(dice: &mut Dice) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn nothing_that_a_device_sends_brings_the_door_into_trouble() {
+async fn nothing_that_a_device_sends_brings_the_api_into_failure() {
     let world = nebula().await;
-    let dice = &mut Dice(7);
+    let dice = &mut ServerlessRandom(7);
     let mut seen = BTreeSet::new();
     for _ in 0..ROUNDS {
         let method =
@@ -145,8 +145,8 @@ async fn nothing_that_a_device_sends_brings_the_door_into_trouble() {
 
 #[tokio::test]
 async fn a_body_has_a_size_and_a_time() {
-    let wishes = Wishes { body_limit_bytes: 1000, ..Wishes::default() };
-    let world = nebula_with(wishes).await;
+    let controls = FixtureOptions { body_limit_bytes: 1000, ..FixtureOptions::default() };
+    let world = nebula_with(controls).await;
     for method in ["POST", "PUT"] {
         let path = if method == "POST" { RUNTIMES } else { "/serverless-runtimes/1" };
         let large = world.ask(method, path).body("x".repeat(1001)).send().await;
@@ -165,6 +165,6 @@ async fn a_body_has_a_size_and_a_time() {
         world.ask(method, path).body(Body::from_stream(broken)).send().await.is(400, "Invalid JSON");
     }
     // Whoever is not known is not read.
-    let stranger = world.stranger("POST", RUNTIMES).body("x".repeat(1001)).send().await;
-    stranger.is(401, "Authentication required");
+    let outsider = world.outsider("POST", RUNTIMES).body("x".repeat(1001)).send().await;
+    outsider.is(401, "Authentication required");
 }

@@ -1,19 +1,19 @@
-//! The sandbox's `OpenNebula` with our door in front, and a device that checks what every answer must have.
+//! The sandbox's `OpenNebula` with our API in front, and a device that checks what every answer must have.
 
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use ::opennebula::Options;
 use ::serverless::api::ServerlessApi;
-use ::serverless::api::ServerlessDoor;
-use ::serverless::model::{Errand, Serverless, ServerlessSettings};
+use ::serverless::api::ServerlessApiParts;
+use ::serverless::model::{CallerCredentials, Serverless, ServerlessSettings};
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, Request};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use engine::secret::{KeyRing, SharedRing};
-use engine::store::{Query, ResourceQuery};
+use engine::store::{OperationQuery, ResourceQuery};
 use engine::{Engine, Resource};
 use sandbox::Sandbox;
 use serde_json::{Value, json};
@@ -22,13 +22,13 @@ use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
 use crate::shaky_store::ShakyStore;
-use crate::world::{TurnedClock, settings};
+use crate::world::{ManualClock, settings};
 
 pub(crate) const RUNTIMES: &str = "/serverless-runtimes";
 /// More than any step of the sandbox needs.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-pub(crate) struct NebulaWorld {
+pub(crate) struct ServerlessFixture {
     pub(crate) sandbox: Sandbox,
     pub(crate) engine: Engine,
     pub(crate) store: Arc<ShakyStore>,
@@ -39,7 +39,7 @@ pub(crate) struct NebulaWorld {
 
 /// What a test wants to be different.
 #[derive(Clone)]
-pub(crate) struct Wishes {
+pub(crate) struct FixtureOptions {
     pub(crate) settings: ServerlessSettings,
     pub(crate) grace: Duration,
     pub(crate) body_limit_bytes: usize,
@@ -49,10 +49,10 @@ pub(crate) struct Wishes {
     pub(crate) works: bool,
 }
 
-impl Default for Wishes {
+impl Default for FixtureOptions {
     fn default() -> Self {
         let poll = Duration::from_millis(10);
-        Wishes {
+        FixtureOptions {
             settings: ServerlessSettings { timeout: TIMEOUT, poll, ..ServerlessSettings::default() },
             grace: TIMEOUT,
             body_limit_bytes: 64 * 1024,
@@ -62,27 +62,29 @@ impl Default for Wishes {
     }
 }
 
-pub(crate) async fn nebula() -> NebulaWorld {
-    nebula_with(Wishes::default()).await
+pub(crate) async fn nebula() -> ServerlessFixture {
+    nebula_with(FixtureOptions::default()).await
 }
 
-pub(crate) async fn nebula_with(wishes: Wishes) -> NebulaWorld {
+pub(crate) async fn nebula_with(fixture_options: FixtureOptions) -> ServerlessFixture {
     let sandbox = Sandbox::start("127.0.0.1:0".parse().unwrap()).await.unwrap();
-    let options =
-        Options { timeout: wishes.call_timeout, ..Options::new(sandbox.oned_url(), sandbox.oneflow_url()) };
+    let options = Options {
+        timeout: fixture_options.call_timeout,
+        ..Options::new(sandbox.oned_url(), sandbox.oneflow_url())
+    };
     let store = Arc::new(ShakyStore::default());
-    let serverless = Arc::new(Serverless::new(&options, wishes.settings).unwrap());
+    let serverless = Arc::new(Serverless::new(&options, fixture_options.settings).unwrap());
     let ring = SharedRing::new(KeyRing::generate());
-    let builder = Engine::builder(store.clone(), Arc::new(TurnedClock::default()), ring);
+    let builder = Engine::builder(store.clone(), Arc::new(ManualClock::default()), ring);
     let engine = ::serverless::workflows::register(builder, &serverless).build();
-    if wishes.works {
+    if fixture_options.works {
         engine.start(None).await.unwrap();
     }
     let config = json!({"one_xmlrpc": options.oned, "oneflow_server": options.oneflow, "port": 1337});
-    let door = ServerlessDoor {
-        grace: wishes.grace,
-        body_limit_bytes: wishes.body_limit_bytes,
-        ..ServerlessDoor::new(serverless, config)
+    let api_parts = ServerlessApiParts {
+        grace: fixture_options.grace,
+        body_limit_bytes: fixture_options.body_limit_bytes,
+        ..ServerlessApiParts::new(serverless, config)
     };
     let closing = CancellationToken::new();
     let doors = Server {
@@ -92,13 +94,13 @@ pub(crate) async fn nebula_with(wishes: Wishes) -> NebulaWorld {
         meter: Arc::new(Meter::new()),
         settings: settings(),
         bearers: None,
-        endpoints: vec![Arc::new(ServerlessApi(Some(door)))],
+        endpoints: vec![Arc::new(ServerlessApi(Some(api_parts)))],
         workflows: None,
-        upkeep: server::Upkeep::default(),
+        diagnostics: server::Diagnostics::default(),
         closing: closing.clone(),
     };
     let router = server::router(doors);
-    NebulaWorld { sandbox, engine, store, closing, router, http: reqwest::Client::new() }
+    ServerlessFixture { sandbox, engine, store, closing, router, http: reqwest::Client::new() }
 }
 
 pub(crate) fn basic(pair: &str) -> String {
@@ -117,7 +119,7 @@ pub(crate) fn runtime(members: Value) -> Value {
 
 /// A request being put together.
 #[derive(Debug)]
-pub(crate) struct Ask {
+pub(crate) struct ServerlessRequest {
     router: Router,
     method: String,
     path: String,
@@ -126,38 +128,44 @@ pub(crate) struct Ask {
 }
 
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct ServerlessResponse {
     pub(crate) status: u16,
     pub(crate) headers: HeaderMap,
     pub(crate) text: String,
     pub(crate) json: Value,
 }
 
-impl NebulaWorld {
+impl ServerlessFixture {
     /// As nobody.
-    pub(crate) fn stranger(&self, method: &str, path: &str) -> Ask {
+    pub(crate) fn outsider(&self, method: &str, path: &str) -> ServerlessRequest {
         let (method, path) = (method.to_owned(), path.to_owned());
-        Ask { router: self.router.clone(), method, path, headers: Vec::new(), body: Body::empty() }
+        ServerlessRequest {
+            router: self.router.clone(),
+            method,
+            path,
+            headers: Vec::new(),
+            body: Body::empty(),
+        }
     }
 
     /// As an ordinary user.
-    pub(crate) fn ask(&self, method: &str, path: &str) -> Ask {
-        self.stranger(method, path).user("cognit:cognitpass")
+    pub(crate) fn ask(&self, method: &str, path: &str) -> ServerlessRequest {
+        self.outsider(method, path).user("cognit:cognitpass")
     }
 
-    pub(crate) async fn post(&self, body: &Value) -> Answer {
+    pub(crate) async fn post(&self, body: &Value) -> ServerlessResponse {
         self.ask("POST", RUNTIMES).json(body).send().await
     }
 
-    pub(crate) async fn get(&self, id: i64) -> Answer {
+    pub(crate) async fn get(&self, id: i64) -> ServerlessResponse {
         self.ask("GET", &format!("{RUNTIMES}/{id}")).send().await
     }
 
-    pub(crate) async fn put(&self, id: i64, body: &Value) -> Answer {
+    pub(crate) async fn put(&self, id: i64, body: &Value) -> ServerlessResponse {
         self.ask("PUT", &format!("{RUNTIMES}/{id}")).json(body).send().await
     }
 
-    pub(crate) async fn delete(&self, id: i64) -> Answer {
+    pub(crate) async fn delete(&self, id: i64) -> ServerlessResponse {
         self.ask("DELETE", &format!("{RUNTIMES}/{id}")).send().await
     }
 
@@ -175,7 +183,7 @@ impl NebulaWorld {
         id
     }
 
-    pub(crate) async fn until(&self, id: i64, state: &str) -> Answer {
+    pub(crate) async fn until(&self, id: i64, state: &str) -> ServerlessResponse {
         let mut last = Value::Null;
         for _ in 0..1000 {
             let answer = self.get(id).await;
@@ -234,48 +242,49 @@ impl NebulaWorld {
             }
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
-        let operations = self.engine.list(&Query { limit: 10, ..Query::default() }).await.unwrap();
+        let operations =
+            self.engine.list(&OperationQuery { limit: 10, ..OperationQuery::default() }).await.unwrap();
         panic!("this is left: {last:?} after {operations:#?}");
     }
 
     /// How many operations there ever were, and records with them.
     pub(crate) async fn rows(&self) -> (usize, usize) {
-        let query = Query { limit: 1000, ..Query::default() };
+        let query = OperationQuery { limit: 1000, ..OperationQuery::default() };
         let operations = self.engine.list(&query).await.unwrap();
-        let kind = Errand::KIND.to_owned();
+        let kind = CallerCredentials::KIND.to_owned();
         let query = ResourceQuery { kind, also_gone: true, limit: 1000, ..ResourceQuery::default() };
         let resources = self.engine.resources(&query).await.unwrap();
         (operations.len(), resources.rows.len())
     }
 }
 
-impl Ask {
+impl ServerlessRequest {
     /// Replaces what was there under this name; no value takes it away.
-    pub(crate) fn header_bytes(mut self, name: &str, value: Option<&[u8]>) -> Ask {
+    pub(crate) fn header_bytes(mut self, name: &str, value: Option<&[u8]>) -> ServerlessRequest {
         self.headers.retain(|(other, _)| other != name);
         self.headers.extend(value.map(|value| (name.to_owned(), value.to_vec())));
         self
     }
 
-    pub(crate) fn header(self, name: &str, value: &str) -> Ask {
+    pub(crate) fn header(self, name: &str, value: &str) -> ServerlessRequest {
         self.header_bytes(name, Some(value.as_bytes()))
     }
 
-    pub(crate) fn user(self, pair: &str) -> Ask {
+    pub(crate) fn user(self, pair: &str) -> ServerlessRequest {
         self.header("authorization", &basic(pair))
     }
 
-    pub(crate) fn json(self, body: &Value) -> Ask {
+    pub(crate) fn json(self, body: &Value) -> ServerlessRequest {
         self.header("content-type", "application/json").body(body.to_string())
     }
 
-    pub(crate) fn body(mut self, body: impl Into<Body>) -> Ask {
+    pub(crate) fn body(mut self, body: impl Into<Body>) -> ServerlessRequest {
         self.body = body.into();
         self
     }
 
-    pub(crate) async fn send(self) -> Answer {
-        let Ask { router, method, path, headers, body } = self;
+    pub(crate) async fn send(self) -> ServerlessResponse {
+        let ServerlessRequest { router, method, path, headers, body } = self;
         let mut request = Request::builder().method(method.as_str()).uri(&path);
         for (name, value) in &headers {
             request = request.header(name, value.as_slice());
@@ -284,13 +293,13 @@ impl Ask {
         let (parts, body) = response.into_parts();
         let text = String::from_utf8(to_bytes(body, 16 << 20).await.unwrap().to_vec()).unwrap();
         let json = serde_json::from_str(&text).unwrap_or(Value::Null);
-        let answer = Answer { status: parts.status.as_u16(), headers: parts.headers, text, json };
+        let answer = ServerlessResponse { status: parts.status.as_u16(), headers: parts.headers, text, json };
         answer.has_what_every_answer_has(&method, &path);
         answer
     }
 }
 
-impl Answer {
+impl ServerlessResponse {
     pub(crate) fn header(&self, name: &str) -> &str {
         self.headers.get(name).map(|value| value.to_str().unwrap()).unwrap_or_default()
     }
@@ -302,7 +311,7 @@ impl Answer {
 
     /// Checks the status and the error of a refusal.
     #[track_caller]
-    pub(crate) fn is(&self, status: u16, error: &str) -> &Answer {
+    pub(crate) fn is(&self, status: u16, error: &str) -> &ServerlessResponse {
         assert_eq!((self.status, self.json["error"].as_str()), (status, Some(error)), "{}", self.text);
         self
     }

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use engine::prelude::async_trait;
 use engine::store::{
-    Claims, Ended, MemoryStore, Query, Receipt, ResourcePage, ResourceQuery, ResourceRow, Shown, Stats,
-    Store, StoreError, Summary, Wish, Write,
+    Claims, ControlRequest, Ended, MemoryStore, OperationDetail, OperationQuery, Receipt, ResourcePage,
+    ResourceQuery, ResourceRow, Stats, Store, StoreError, Summary, Write,
 };
 use engine::{
     AccessStore, AdminChange, AuditRow, DraftRow, Event, NodeId, OperationId, PeopleStore, ProofKind,
@@ -77,7 +77,11 @@ impl Store for ShakyStore {
     async fn join(&self, node: NodeId, previous: Option<NodeId>, lease: Duration) -> Result<(), StoreError> {
         self.inner.join(node, previous, lease).await
     }
-    async fn heartbeat(&self, node: NodeId, lease: Duration) -> Result<Vec<(OperationId, Wish)>, StoreError> {
+    async fn heartbeat(
+        &self,
+        node: NodeId,
+        lease: Duration,
+    ) -> Result<Vec<(OperationId, ControlRequest)>, StoreError> {
         self.inner.heartbeat(node, lease).await
     }
     async fn leave(&self, node: NodeId) -> Result<(), StoreError> {
@@ -93,11 +97,11 @@ impl Store for ShakyStore {
     async fn claim(&self, node: NodeId, now: Timestamp, limit: usize) -> Result<Claims, StoreError> {
         self.inner.claim(node, now, limit).await
     }
-    async fn show(&self, id: OperationId) -> Result<Option<Shown>, StoreError> {
+    async fn show(&self, id: OperationId) -> Result<Option<OperationDetail>, StoreError> {
         self.ask(false).await?;
         self.inner.show(id).await
     }
-    async fn list(&self, query: &Query) -> Result<Vec<Summary>, StoreError> {
+    async fn list(&self, query: &OperationQuery) -> Result<Vec<Summary>, StoreError> {
         self.ask(false).await?;
         if let Some(name) = query.resource.as_ref().filter(|_| self.lists_late.load(Ordering::SeqCst)) {
             self.late_list.notify_one();
@@ -135,8 +139,8 @@ impl Store for ShakyStore {
     async fn ping(&self) -> Result<(), StoreError> {
         self.ask(false).await
     }
-    fn bell(&self) -> &Notify {
-        self.inner.bell()
+    fn wake_up(&self) -> &Notify {
+        self.inner.wake_up()
     }
 }
 

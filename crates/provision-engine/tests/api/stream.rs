@@ -7,28 +7,28 @@ use futures_util::StreamExt;
 use serde_json::{Value, json};
 
 use crate::shaky_store::Mood;
-use crate::world::{World, settings, world, world_with};
+use crate::world::{ApiFixture, settings, world, world_with};
 
 /// One event as a browser would see it.
 #[derive(Debug, Clone, PartialEq)]
-struct Seen {
+struct BrowserEvent {
     id: Option<u32>,
     kind: String,
     data: Value,
 }
 
-struct Reader {
+struct StreamReader {
     body: BodyDataStream,
     text: String,
 }
 
-impl Reader {
-    fn new(body: Body) -> Reader {
-        Reader { body: body.into_data_stream(), text: String::new() }
+impl StreamReader {
+    fn new(body: Body) -> StreamReader {
+        StreamReader { body: body.into_data_stream(), text: String::new() }
     }
 
     /// The next event; `None` when the stream has ended.
-    async fn next(&mut self) -> Option<Seen> {
+    async fn next(&mut self) -> Option<BrowserEvent> {
         loop {
             if let Some((frame, rest)) = self.text.split_once("\n\n") {
                 let (frame, rest) = (frame.to_owned(), rest.to_owned());
@@ -43,7 +43,7 @@ impl Reader {
         }
     }
 
-    async fn rest(&mut self) -> Vec<Seen> {
+    async fn rest(&mut self) -> Vec<BrowserEvent> {
         let mut all = Vec::new();
         while let Some(seen) = self.next().await {
             all.push(seen);
@@ -52,17 +52,17 @@ impl Reader {
     }
 }
 
-fn parse(frame: &str) -> Option<Seen> {
+fn parse(frame: &str) -> Option<BrowserEvent> {
     let field = |name: &str| frame.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
     let data = field("data")?;
-    Some(Seen {
+    Some(BrowserEvent {
         id: field("id").map(|id| id.parse().unwrap()),
         kind: field("event").unwrap().to_owned(),
         data: serde_json::from_str(data).unwrap(),
     })
 }
 
-async fn open(world: &World, id: &str, after: Option<u32>) -> Reader {
+async fn open(world: &ApiFixture, id: &str, after: Option<u32>) -> StreamReader {
     let mut call = world.call("GET", &format!("/operations/{id}/events")).token(&world.reader);
     if let Some(after) = after {
         call = call.header("last-event-id", &after.to_string());
@@ -72,7 +72,7 @@ async fn open(world: &World, id: &str, after: Option<u32>) -> Reader {
     assert_eq!(response.headers()["content-type"], "text/event-stream");
     assert_eq!(response.headers()["x-accel-buffering"], "no");
     assert!(response.headers().contains_key("x-request-id"));
-    Reader::new(response.into_body())
+    StreamReader::new(response.into_body())
 }
 
 #[tokio::test]
@@ -107,7 +107,7 @@ async fn who_was_cut_off_goes_on_where_it_stopped() {
         assert_eq!(open(&world, &id, Some(after)).await.rest().await, all[cut..], "after {cut}");
         let path = format!("/operations/{id}/events?after={after}");
         let response = world.call("GET", &path).token(&world.reader).open().await;
-        assert_eq!(Reader::new(response.into_body()).rest().await, all[cut..], "after {cut}");
+        assert_eq!(StreamReader::new(response.into_body()).rest().await, all[cut..], "after {cut}");
     }
     let beyond = open(&world, &id, Some(u32::MAX)).await.rest().await;
     assert_eq!(beyond.len(), 1, "only the end is left: {beyond:?}");
@@ -133,7 +133,7 @@ async fn a_revived_operation_streams_on_to_its_next_end() {
 async fn an_operation_that_is_about_to_start_again_has_not_ended() {
     let world = world().await;
     let id = world.run_until(json!({"then": "fail"}), "undone").await;
-    // Nobody works any more, so that the wish is in the row and not yet in the journal.
+    // Nobody works any more, so that the control request is in the row and not yet in the journal.
     world.engine.stop(Duration::ZERO).await;
     let retry = world.call("POST", &format!("/operations/{id}/retry")).token(&world.operator).send().await;
     assert_eq!((retry.status, &retry.json["phase"]), (202, &json!("pending")));

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::world::{Answer, World, world};
+use crate::world::{ApiFixture, TestResponse, world};
 
 const PATH: &str = "/workflows/acme.database";
 
@@ -22,7 +22,7 @@ fn declaration() -> Value {
     })
 }
 
-async fn put(world: &World, body: &Value) -> Answer {
+async fn put(world: &ApiFixture, body: &Value) -> TestResponse {
     world.call("PUT", PATH).token(&world.admin).json(body).send().await
 }
 

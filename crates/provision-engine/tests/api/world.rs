@@ -1,11 +1,11 @@
-//! One engine with its doors, and a caller that checks what every answer must have.
+//! One engine with its APIs, and a caller that checks what every answer must have.
 
 use std::sync::Arc;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use ::launch::api::{LaunchApi, LaunchDoor};
+use ::launch::api::{LaunchApi, LaunchApiParts};
 use ::runtimes::api::RuntimesApi;
 use ::runtimes::api::osb::OsbSettings;
 use ::runtimes::model::catalog::Catalog;
@@ -19,7 +19,7 @@ use engine::secret::{KeyRing, SharedRing};
 use engine::{Clock, Engine, Proof, Role, Timestamp, WallClock};
 use serde_json::{Value, json};
 use server::rights::{RIGHTS, Right};
-use server::{Code, Endpoints, Inside, Meter, Principal, Server, ServerSettings, Subject, tokens};
+use server::{Code, Endpoints, Inside, Meter, Principal, PrincipalSubject, Server, ServerSettings, tokens};
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 use utoipa::openapi::OpenApi;
@@ -27,10 +27,10 @@ use utoipa::openapi::OpenApi;
 use crate::letters;
 use crate::shaky_store::ShakyStore;
 
-pub(crate) struct World {
+pub(crate) struct ApiFixture {
     pub(crate) engine: Engine,
     pub(crate) store: Arc<ShakyStore>,
-    pub(crate) clock: Arc<TurnedClock>,
+    pub(crate) clock: Arc<ManualClock>,
     pub(crate) router: Router,
     pub(crate) inside: Inside,
     pub(crate) closing: CancellationToken,
@@ -42,16 +42,16 @@ pub(crate) struct World {
 
 /// The clock on the wall, turned forward by hand.
 #[derive(Default)]
-pub(crate) struct TurnedClock(AtomicU64);
+pub(crate) struct ManualClock(AtomicU64);
 
-impl TurnedClock {
+impl ManualClock {
     pub(crate) fn turn(&self, by: Duration) {
         self.0.fetch_add(u64::try_from(by.as_micros()).unwrap(), Ordering::SeqCst);
     }
 }
 
 #[async_trait]
-impl Clock for TurnedClock {
+impl Clock for ManualClock {
     fn now(&self) -> Timestamp {
         WallClock.now().plus(Duration::from_micros(self.0.load(Ordering::SeqCst)))
     }
@@ -68,7 +68,7 @@ pub(crate) fn endpoints() -> Vec<Arc<dyn Endpoints>> {
     endpoints_with(None)
 }
 
-pub(crate) fn endpoints_with(launch: Option<LaunchDoor>) -> Vec<Arc<dyn Endpoints>> {
+pub(crate) fn endpoints_with(launch: Option<LaunchApiParts>) -> Vec<Arc<dyn Endpoints>> {
     vec![
         Arc::new(RuntimesApi { catalog: Arc::new(Catalog::built_in()), osb: OsbSettings::default() }),
         Arc::new(ServerlessApi(None)),
@@ -93,20 +93,20 @@ pub(crate) fn settings() -> ServerSettings {
     ServerSettings { stream_poll: Duration::from_millis(10), ..ServerSettings::default() }
 }
 
-pub(crate) async fn world() -> World {
+pub(crate) async fn world() -> ApiFixture {
     world_with(settings()).await
 }
 
-pub(crate) async fn world_with(settings: ServerSettings) -> World {
+pub(crate) async fn world_with(settings: ServerSettings) -> ApiFixture {
     let world = sleeping_world_with(settings).await;
     world.engine.start(None).await.unwrap();
     world
 }
 
 /// A world in which no node works.
-pub(crate) async fn sleeping_world_with(settings: ServerSettings) -> World {
+pub(crate) async fn sleeping_world_with(settings: ServerSettings) -> ApiFixture {
     let store = Arc::new(ShakyStore::default());
-    let clock = Arc::new(TurnedClock::default());
+    let clock = Arc::new(ManualClock::default());
     let meter = Arc::new(Meter::new());
     let ring = SharedRing::new(KeyRing::generate());
     let engine = Engine::builder(store.clone(), clock.clone(), ring)
@@ -123,7 +123,7 @@ pub(crate) async fn sleeping_world_with(settings: ServerSettings) -> World {
         bearers: None,
         endpoints: endpoints(),
         workflows: Some(Declarations::new(engine.clone(), StepClient::new(Reach::default()).unwrap())),
-        upkeep: server::Upkeep::default(),
+        diagnostics: server::Diagnostics::default(),
         closing: closing.clone(),
     };
     let now = clock.now();
@@ -135,7 +135,7 @@ pub(crate) async fn sleeping_world_with(settings: ServerSettings) -> World {
         }
     };
     let (router, inside) = server::open(doors);
-    World {
+    ApiFixture {
         reader: token("rita", Role::Reader, None).await,
         operator: token("oscar", Role::Operator, None).await,
         admin: token("ada", Role::Admin, None).await,
@@ -150,7 +150,7 @@ pub(crate) async fn sleeping_world_with(settings: ServerSettings) -> World {
 }
 
 /// A request being put together.
-pub(crate) struct Call {
+pub(crate) struct RequestBuilder {
     router: Router,
     /// Past the wire, as somebody who is known already.
     inside: Inside,
@@ -161,17 +161,17 @@ pub(crate) struct Call {
     path: String,
 }
 
-pub(crate) struct Answer {
+pub(crate) struct TestResponse {
     pub(crate) status: u16,
     pub(crate) headers: HeaderMap,
     pub(crate) text: String,
     pub(crate) json: Value,
 }
 
-impl World {
-    pub(crate) fn call(&self, method: &str, path: &str) -> Call {
+impl ApiFixture {
+    pub(crate) fn call(&self, method: &str, path: &str) -> RequestBuilder {
         let method: Method = method.parse().unwrap();
-        Call {
+        RequestBuilder {
             router: self.router.clone(),
             inside: self.inside.clone(),
             principal: None,
@@ -183,12 +183,12 @@ impl World {
     }
 
     /// As an admin.
-    pub(crate) async fn get(&self, path: &str) -> Answer {
+    pub(crate) async fn get(&self, path: &str) -> TestResponse {
         self.call("GET", path).token(&self.admin).send().await
     }
 
     /// As an admin.
-    pub(crate) async fn post(&self, path: &str, body: Value) -> Answer {
+    pub(crate) async fn post(&self, path: &str, body: Value) -> TestResponse {
         self.call("POST", path).token(&self.admin).json(&body).send().await
     }
 
@@ -219,33 +219,34 @@ impl World {
     }
 }
 
-impl Call {
-    pub(crate) fn token(self, token: &str) -> Call {
+impl RequestBuilder {
+    pub(crate) fn token(self, token: &str) -> RequestBuilder {
         self.header("authorization", &format!("Bearer {token}"))
     }
 
     /// A user of this server who has signed in.
-    pub(crate) fn signed_in(mut self, name: &str, role: Role) -> Call {
-        let subject = Subject { name: name.to_owned(), roles: vec![role], ..Subject::default() };
+    pub(crate) fn signed_in(mut self, name: &str, role: Role) -> RequestBuilder {
+        let subject =
+            PrincipalSubject { name: name.to_owned(), roles: vec![role], ..PrincipalSubject::default() };
         self.principal = Some(Principal::of(Proof::Password { digest: String::new() }, subject));
         self
     }
 
-    pub(crate) fn header(mut self, name: &str, value: &str) -> Call {
+    pub(crate) fn header(mut self, name: &str, value: &str) -> RequestBuilder {
         self.request = self.request.header(name, value);
         self
     }
 
-    pub(crate) fn header_bytes(mut self, name: &str, value: &[u8]) -> Call {
+    pub(crate) fn header_bytes(mut self, name: &str, value: &[u8]) -> RequestBuilder {
         self.request = self.request.header(name, value);
         self
     }
 
-    pub(crate) fn json(self, body: &Value) -> Call {
+    pub(crate) fn json(self, body: &Value) -> RequestBuilder {
         self.header("content-type", "application/json").body(body.to_string())
     }
 
-    pub(crate) fn body(mut self, body: impl Into<Body>) -> Call {
+    pub(crate) fn body(mut self, body: impl Into<Body>) -> RequestBuilder {
         self.body = body.into();
         self
     }
@@ -259,27 +260,27 @@ impl Call {
         }
     }
 
-    pub(crate) async fn send(self) -> Answer {
+    pub(crate) async fn send(self) -> TestResponse {
         let (method, path) = (self.method.clone(), self.path.clone());
         let response = self.open().await;
         let (parts, body) = response.into_parts();
         let bytes = to_bytes(body, 16 * 1024 * 1024).await.unwrap();
         let text = String::from_utf8(bytes.to_vec()).unwrap();
         let json = serde_json::from_str(&text).unwrap_or(Value::Null);
-        let answer = Answer { status: parts.status.as_u16(), headers: parts.headers, text, json };
+        let answer = TestResponse { status: parts.status.as_u16(), headers: parts.headers, text, json };
         answer.has_what_every_answer_has(&method, &path);
         answer
     }
 }
 
-impl Answer {
+impl TestResponse {
     pub(crate) fn header(&self, name: &str) -> &str {
         self.headers.get(name).map(|value| value.to_str().unwrap()).unwrap_or_default()
     }
 
     /// Checks the status and the code of a refusal.
     #[track_caller]
-    pub(crate) fn is(self, status: u16, code: &str) -> Answer {
+    pub(crate) fn is(self, status: u16, code: &str) -> TestResponse {
         assert_eq!((self.status, self.json["code"].as_str()), (status, Some(code)), "{}", self.text);
         self
     }

@@ -11,7 +11,7 @@ use tower::ServiceExt;
 
 use crate::issuer;
 use crate::page::attribute;
-use crate::world::{Reply, World};
+use crate::world::{AuthFixture, Reply};
 
 pub(crate) struct Browser {
     console: Router,
@@ -80,7 +80,7 @@ impl Browser {
     }
 
     /// Goes to the issuer, which vouches for these claims, and comes back.
-    pub(crate) async fn with_code_flow(&mut self, world: &World, claims: &Value) -> Reply {
+    pub(crate) async fn with_code_flow(&mut self, world: &AuthFixture, claims: &Value) -> Reply {
         let there = self.get("/console/sign-in/provider").await;
         assert_eq!(there.status, 303, "{}", there.text);
         let find = |name: &str| {

@@ -6,19 +6,20 @@ use axum::routing::get;
 use axum::{Extension, Router};
 use console::parts::Icon;
 use console::{
-    Console, ConsoleSettings, CsrfToken, Desk, Fields, Flash, Offer, Pages, Section, Shell, Visitor,
+    Console, ConsoleSettings, ConsoleState, CsrfToken, Fields, Flash, Pages, QuickStart, Section, Shell,
+    SignedIn,
 };
 use engine::Role;
 
 use crate::browser::Browser;
-use crate::world::World;
+use crate::world::AuthFixture;
 
 static LAMPS: Section = Section {
     title: "Lamps",
     path: "/console/lamps",
     icon: Icon::Gear,
     position: 45,
-    is_for: |visitor| visitor.can(engine::Capability::Operate),
+    is_for: |signed_in| signed_in.can(engine::Capability::Operate),
 };
 
 #[derive(Template)]
@@ -28,36 +29,36 @@ struct Lamps {
     csrf: CsrfToken,
 }
 
-async fn list(visitor: Visitor, Extension(room): Extension<&'static str>) -> Response {
-    let csrf = visitor.csrf.clone();
-    Shell::new(&visitor, &LAMPS, "Lamps").page(&Lamps { room, csrf })
+async fn list(signed_in: SignedIn, Extension(room): Extension<&'static str>) -> Response {
+    let csrf = signed_in.csrf.clone();
+    Shell::new(&signed_in, &LAMPS, "Lamps").page(&Lamps { room, csrf })
 }
 
-async fn switch(_: Visitor, fields: Fields) -> Response {
+async fn switch(_: SignedIn, fields: Fields) -> Response {
     Flash::good(format!("{} is on.", fields.text("lamp"))).at(LAMPS.path)
 }
 
 fn pages() -> Pages {
     let mut pages = crate::world::pages();
-    let routes: Router<Desk> = Router::new().route(LAMPS.path, get(list).post(switch));
+    let routes: Router<ConsoleState> = Router::new().route(LAMPS.path, get(list).post(switch));
     pages.routes(routes.layer(Extension("<kitchen>")));
     pages.section(&LAMPS);
     pages.home_button(&LAMPS);
-    pages.offer(Offer {
+    pages.offer(QuickStart {
         section: &LAMPS,
         name: "lamp",
         title: "A lamp",
         about: "Switches a lamp on.",
         button: "Switch it on",
         is_for: |_| true,
-        start: |visitor, name| {
-            Box::pin(async move { Ok(format!("/console/lamps?{}={name}", visitor.name())) })
+        start: |signed_in, name| {
+            Box::pin(async move { Ok(format!("/console/lamps?{}={name}", signed_in.name())) })
         },
     });
     pages
 }
 
-async fn signed_in(world: &World, role: Role) -> Browser {
+async fn signed_in(world: &AuthFixture, role: Role) -> Browser {
     let settings = ConsoleSettings { is_sandbox: true, ..ConsoleSettings::default() };
     let mut browser = Browser::new(console::router(Console {
         inside: world.inside.clone(),
@@ -72,7 +73,7 @@ async fn signed_in(world: &World, role: Role) -> Browser {
 
 #[tokio::test]
 async fn a_page_of_another_repository_has_its_line_in_the_menu_and_the_same_shell() {
-    let world = World::new().await;
+    let world = AuthFixture::new().await;
     let mut browser = signed_in(&world, Role::Operator).await;
     let page = browser.get("/console/lamps").await;
     assert_eq!(page.status, 200, "{}", page.text);
@@ -89,7 +90,7 @@ async fn a_page_of_another_repository_has_its_line_in_the_menu_and_the_same_shel
 
 #[tokio::test]
 async fn its_forms_need_the_token_and_its_offers_are_started() {
-    let world = World::new().await;
+    let world = AuthFixture::new().await;
     let mut browser = signed_in(&world, Role::Operator).await;
     let home = browser.get("/console").await.text;
     assert!(

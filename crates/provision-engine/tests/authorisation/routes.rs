@@ -9,11 +9,11 @@ pub(crate) struct Route {
     pub(crate) method: String,
     /// With its parameters in braces.
     pub(crate) template: String,
-    pub(crate) api: Api,
+    pub(crate) api: ApiUnderTest,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Api {
+pub(crate) enum ApiUnderTest {
     Operations,
     Launch,
     Broker,
@@ -21,9 +21,9 @@ pub(crate) enum Api {
 
 pub(crate) fn routes() -> Vec<Route> {
     let documents = [
-        (Api::Operations, "", server::openapi(&endpoints(None))),
-        (Api::Launch, ::launch::api::BASE, ::launch::api::openapi()),
-        (Api::Broker, "", ::runtimes::api::osb::openapi()),
+        (ApiUnderTest::Operations, "", server::openapi(&endpoints(None))),
+        (ApiUnderTest::Launch, ::launch::api::BASE, ::launch::api::openapi()),
+        (ApiUnderTest::Broker, "", ::runtimes::api::osb::openapi()),
     ];
     let mut routes = Vec::new();
     for (api, base, document) in documents {

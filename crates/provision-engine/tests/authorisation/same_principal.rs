@@ -5,15 +5,15 @@ use engine::{Organisation, Role};
 use serde_json::{Value, json};
 use server::Principal;
 
-use crate::routes::{Api, Route, judged, routes};
-use crate::ways::{Session, Way};
-use crate::world::{World, endpoints};
+use crate::routes::{ApiUnderTest, Route, judged, routes};
+use crate::ways::{SignInMethod, SignInSession};
+use crate::world::{AuthFixture, endpoints};
 
 /// Each line is one identity with all the ways to prove it.
-fn identities() -> Vec<Vec<Way>> {
+fn identities() -> Vec<Vec<SignInMethod>> {
     let own = Role::ALL.map(|role| match role {
-        Role::Broker => vec![Way::Token(role), Way::TypedToken(role)],
-        _ => vec![Way::Token(role), Way::TypedToken(role), Way::Password(role)],
+        Role::Broker => vec![SignInMethod::Token(role), SignInMethod::TypedToken(role)],
+        _ => vec![SignInMethod::Token(role), SignInMethod::TypedToken(role), SignInMethod::Password(role)],
     });
     let all = ["provisioning:*:*"];
     let claims = [
@@ -38,21 +38,21 @@ fn identities() -> Vec<Vec<Way>> {
     ];
     let others = claims.map(|claims| {
         let mut ways = vec![
-            Way::Bearer(claims.clone()),
-            Way::TypedBearer(claims.clone()),
-            Way::CodeFlow(claims.clone()),
+            SignInMethod::Bearer(claims.clone()),
+            SignInMethod::TypedBearer(claims.clone()),
+            SignInMethod::CodeFlow(claims.clone()),
         ];
         // A proxy names an organisation and permissions, and never a role.
         let is_org = claims["org_id"].as_str().is_some_and(|org| org == "alpha");
         if is_org && claims["groups"].is_null() && claims["permissions"][0].is_string() {
-            ways.push(Way::Header(claims));
+            ways.push(SignInMethod::Header(claims));
         }
         ways
     });
     own.into_iter().chain(others).collect()
 }
 
-async fn answers(world: &World, session: &Session, routes: &[&Route]) -> Vec<(u16, String)> {
+async fn answers(world: &AuthFixture, session: &SignInSession, routes: &[&Route]) -> Vec<(u16, String)> {
     let mut answers = Vec::new();
     for route in routes {
         for path in route.paths(&["987654".to_owned()]) {
@@ -67,7 +67,7 @@ async fn answers(world: &World, session: &Session, routes: &[&Route]) -> Vec<(u1
 
 #[tokio::test]
 async fn every_proof_of_an_identity_gives_the_same_answer_at_every_route() {
-    let world = World::new().await;
+    let world = AuthFixture::new().await;
     let routes = routes();
     let mut cases = 0;
     for ways in identities() {
@@ -81,7 +81,8 @@ async fn every_proof_of_an_identity_gives_the_same_answer_at_every_route() {
                 continue;
             };
             // The header of a proxy counts at the launch API alone.
-            let is_seen = |route: &Route| !matches!(way, Way::Header(_)) || route.api == Api::Launch;
+            let is_seen =
+                |route: &Route| !matches!(way, SignInMethod::Header(_)) || route.api == ApiUnderTest::Launch;
             let seen: Vec<&Route> = routes.iter().filter(|route| is_seen(route)).collect();
             let found = answers(&world, &session, &seen).await;
             let expected = all.iter().zip(&expected).filter(|(route, _)| is_seen(route));
@@ -97,16 +98,16 @@ async fn every_proof_of_an_identity_gives_the_same_answer_at_every_route() {
 }
 
 /// Whom the console lets in by no way, the APIs let in nowhere but at the service broker.
-fn has_nothing_to_look_at(routes: &[&Route], answers: &[(u16, String)], way: &Way) {
+fn has_nothing_to_look_at(routes: &[&Route], answers: &[(u16, String)], way: &SignInMethod) {
     for (route, (status, _)) in routes.iter().zip(answers) {
         let is_open = answers_everybody(route);
         let is_refused = [401, 403].contains(status);
-        assert!(is_open || is_refused || route.api == Api::Broker, "{way:?} {route:?}: {status}");
+        assert!(is_open || is_refused || route.api == ApiUnderTest::Broker, "{way:?} {route:?}: {status}");
     }
 }
 
 fn answers_everybody(route: &Route) -> bool {
-    let path = route.template.strip_prefix(::launch::api::BASE).filter(|_| route.api == Api::Launch);
+    let path = route.template.strip_prefix(::launch::api::BASE).filter(|_| route.api == ApiUnderTest::Launch);
     if let Some(path) = path {
         use ::launch::api::rights::{Needs, RIGHTS};
         return RIGHTS.iter().any(|right| {
@@ -125,39 +126,41 @@ fn answers_everybody(route: &Route) -> bool {
 
 #[tokio::test]
 async fn every_proof_of_an_identity_makes_the_same_principal() {
-    let world = World::new().await;
+    let world = AuthFixture::new().await;
     let mut cases = 0;
     for ways in identities() {
         let mut expected: Option<Principal> = match &ways[0] {
-            Way::Token(role) => Some(principal_of(&world, world.token(*role)).await),
-            Way::Bearer(claims) => {
+            SignInMethod::Token(role) => Some(principal_of(&world, world.token(*role)).await),
+            SignInMethod::Bearer(claims) => {
                 Some(principal_of(&world, &world.issuer.sign(claims, world.now(), 300)).await)
             }
             _ => None,
         };
         let expected = expected.as_mut().unwrap();
         for way in &ways {
-            let Ok(Session::Console(_, found)) = way.enter(&world).await else { continue };
+            let Ok(SignInSession::Console(_, found)) = way.enter(&world).await else { continue };
             expected.proof = found.proof.clone();
             assert_eq!(*found, *expected, "{way:?}");
             cases += 1;
         }
-        let is_own = matches!(ways[0], Way::Token(_));
+        let is_own = matches!(ways[0], SignInMethod::Token(_));
         assert_eq!(is_own, expected.organisation == Organisation::Server, "{:?}", ways[0]);
     }
     assert!(cases > 35, "{cases}");
     testing::count("authorisation", cases);
 }
 
-async fn principal_of(world: &World, token: &str) -> Principal {
+async fn principal_of(world: &AuthFixture, token: &str) -> Principal {
     world.inside.principal_of(&SecretString::from(token)).await.unwrap()
 }
 
 #[tokio::test]
 async fn the_header_of_a_proxy_opens_no_session_of_the_console() {
-    let world = World::new().await;
+    let world = AuthFixture::new().await;
     let claims: Value = json!({"org_id": "alpha", "permissions": ["provisioning:*:*"]});
-    let Ok(Session::Headers(headers)) = Way::Header(claims).enter(&world).await else { panic!() };
+    let Ok(SignInSession::Headers(headers)) = SignInMethod::Header(claims).enter(&world).await else {
+        panic!()
+    };
     let request = crate::world::request("GET", "/console/launches", None, &headers);
     let answer = tower::ServiceExt::oneshot(world.console.clone(), request).await.unwrap();
     assert_eq!(answer.status(), 303);

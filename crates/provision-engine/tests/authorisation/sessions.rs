@@ -7,7 +7,7 @@ use engine::{AccessStore, PeopleStore, Role, UserChange};
 use serde_json::json;
 
 use crate::browser::Browser;
-use crate::world::{PASSWORD, World};
+use crate::world::{AuthFixture, PASSWORD};
 
 #[track_caller]
 fn is_in(browser: &Browser) {
@@ -20,7 +20,7 @@ async fn looks(browser: &mut Browser) -> u16 {
 
 #[tokio::test]
 async fn a_session_by_bearer_ends_with_the_bearer_at_the_api_and_in_the_console() {
-    let world = World::new().await;
+    let world = AuthFixture::new().await;
     let token = world.issuer.sign(&json!({"org_id": "alpha", "groups": ["launcher"]}), world.now(), 300);
     let mut browser = world.browser();
     browser.with_token(&token).await;
@@ -39,7 +39,7 @@ async fn a_session_by_bearer_ends_with_the_bearer_at_the_api_and_in_the_console(
 
 #[tokio::test]
 async fn a_session_by_token_ends_when_the_token_expires_or_is_deleted_by_another_replica() {
-    let world = World::new().await;
+    let world = AuthFixture::new().await;
     let now = world.engine.now();
     let expires_at = Some(now.plus(Duration::from_secs(60)));
     let mut signed_in = Vec::new();
@@ -66,7 +66,7 @@ async fn a_session_by_token_ends_when_the_token_expires_or_is_deleted_by_another
 
 #[tokio::test]
 async fn a_session_by_password_ends_with_the_password_and_has_the_role_of_the_user() {
-    let world = World::new().await;
+    let world = AuthFixture::new().await;
     let mut browser = world.browser();
     browser.with_password("reader", PASSWORD).await;
     is_in(&browser);
@@ -89,7 +89,7 @@ async fn a_session_by_password_ends_with_the_password_and_has_the_role_of_the_us
 
 #[tokio::test]
 async fn a_guest_without_an_organisation_sees_the_data_of_none() {
-    let world = World::new().await;
+    let world = AuthFixture::new().await;
     for way in ["bearer", "code flow"] {
         let mut browser = world.browser();
         let claims = json!({"groups": ["launcher"]});

@@ -9,10 +9,10 @@ use engine::AccessStore;
 use tower::ServiceExt;
 
 use crate::page::attribute;
-use crate::world::{PASSWORD, Reply, World};
+use crate::world::{AuthFixture, PASSWORD, Reply};
 
 /// The page to sign in, as its cookie and its word.
-async fn visit(world: &World) -> (String, String) {
+async fn visit(world: &AuthFixture) -> (String, String) {
     let page = Request::get("/console/sign-in").body(Body::empty()).unwrap();
     let page = Reply::read(world.console.clone().oneshot(page).await.unwrap()).await;
     let cookie = page.cookies[0].split(';').next().unwrap().to_owned();
@@ -21,7 +21,7 @@ async fn visit(world: &World) -> (String, String) {
 }
 
 async fn attempt(
-    world: &World,
+    world: &AuthFixture,
     (cookie, word): &(String, String),
     from: u8,
     name: &str,
@@ -36,7 +36,7 @@ async fn attempt(
     Reply::read(world.console.clone().oneshot(request).await.unwrap()).await
 }
 
-async fn rows(world: &World) -> Vec<String> {
+async fn rows(world: &AuthFixture) -> Vec<String> {
     let rows = world.store.audit_log(1000).await.unwrap();
     let rows = rows.iter().filter(|row| row.action == "session.begin" && row.result != "303");
     rows.map(|row| format!("{} {} {}", row.who, row.target, row.result)).collect()
@@ -44,7 +44,7 @@ async fn rows(world: &World) -> Vec<String> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_crowd_is_turned_away_at_once_and_leaves_one_row() {
-    let world = World::new().await;
+    let world = AuthFixture::new().await;
     let visit = visit(&world).await;
     let attempts = (0..150).map(|_| attempt(&world, &visit, 7, "admin", "wrong"));
     let answers = futures_util::future::join_all(attempts).await;
@@ -56,8 +56,8 @@ async fn a_crowd_is_turned_away_at_once_and_leaves_one_row() {
 }
 
 #[tokio::test]
-async fn a_stranger_cannot_lock_a_user_out_of_the_address_that_it_uses() {
-    let world = World::new().await;
+async fn an_outsider_cannot_lock_a_user_out_of_the_address_that_it_uses() {
+    let world = AuthFixture::new().await;
     let visit = visit(&world).await;
     assert_eq!(attempt(&world, &visit, 1, "admin", PASSWORD).await.status, 303);
     let limits = world.inside.sign_in_limits();

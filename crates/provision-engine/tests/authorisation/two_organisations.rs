@@ -5,19 +5,19 @@ use std::time::Duration;
 
 use ::launch::api::BASE;
 use engine::Role;
-use engine::store::Query;
+use engine::store::OperationQuery;
 use serde_json::{Value, json};
 
 use crate::browser::Browser;
 use crate::page::{PageForm, forms, links};
 use crate::routes::routes;
-use crate::ways::{Session, Way};
-use crate::world::{Reply, World};
+use crate::ways::{SignInMethod, SignInSession};
+use crate::world::{AuthFixture, Reply};
 
 const KEY: &str = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIPZPsG8crzYvNzP/Y4oJxlnKPqP3HLQPLhyMGbmJv9vR alphas";
 /// More pages than the console has; a crawl that finds more goes round in circles.
 const PAGES_MAX: usize = 300;
-/// These act on the session of the visitor and on nothing else.
+/// These act on the session of the user and on nothing else.
 const OWN_SESSION: [&str; 3] = ["/console/sign-out", "/console/me", "/console/theme"];
 
 /// What alpha has, by names that only alpha may read.
@@ -31,13 +31,13 @@ struct Alpha {
     bodies: Vec<Value>,
 }
 
-async fn alpha(world: &World) -> Alpha {
+async fn alpha(world: &AuthFixture) -> Alpha {
     world.engine.start(None).await.unwrap();
-    let pace = json!({"running_ms": 20, "address_ms": 20, "terminate_ms": 20});
+    let delay_times = json!({"running_ms": 20, "address_ms": 20, "terminate_ms": 20});
     let http = reqwest::Client::new();
-    http.put(format!("{}/aws/pace", world.sandbox.url())).json(&pace).send().await.unwrap();
+    http.put(format!("{}/aws/pace", world.sandbox.url())).json(&delay_times).send().await.unwrap();
     let claims = json!({"sub": "alice", "org_id": "alpha", "groups": ["launcher"]});
-    let session = Way::Bearer(claims.clone()).enter(world).await.ok().unwrap();
+    let session = SignInMethod::Bearer(claims.clone()).enter(world).await.ok().unwrap();
     let post = async |path: &str, body: &Value| -> Value {
         let made = session.call(world, "POST", &format!("{BASE}{path}"), Some(body)).await;
         assert!((200..300).contains(&made.status), "{path}: {} {}", made.status, made.text);
@@ -53,7 +53,8 @@ async fn alpha(world: &World) -> Alpha {
     let launch = ended(world, &session, launch["id"].as_str().unwrap()).await;
     let instance = launch["instances"][0]["instance_id"].as_str().unwrap().to_owned();
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    let operations = world.engine.list(&Query { limit: 100, ..Query::default() }).await.unwrap();
+    let operations =
+        world.engine.list(&OperationQuery { limit: 100, ..OperationQuery::default() }).await.unwrap();
     let mut ids = vec![text(&key["id"]), text(&source["id"]), text(&launch["id"]), instance.clone()];
     ids.push(text(&launch["reservation_id"]));
     ids.extend(operations.iter().map(|one| one.id.to_string()));
@@ -72,7 +73,7 @@ async fn alpha(world: &World) -> Alpha {
     Alpha { claims, ids, secrets, bodies }
 }
 
-async fn ended(world: &World, session: &Session, id: &str) -> Value {
+async fn ended(world: &AuthFixture, session: &SignInSession, id: &str) -> Value {
     for _ in 0..2000 {
         let seen = session.call(world, "GET", &format!("{BASE}/launches/{id}"), None).await.json;
         if seen["is_over"] == true {
@@ -87,15 +88,15 @@ async fn ended(world: &World, session: &Session, id: &str) -> Value {
 impl Alpha {
     /// What the caller put into the request is no secret to it; everything else of alpha is.
     #[track_caller]
-    fn is_hidden(&self, reply: &Reply, request: &str, by: &Way) {
+    fn is_hidden(&self, reply: &Reply, request: &str, by: &SignInMethod) {
         for secret in self.secrets.iter().filter(|secret| !request.contains(*secret)) {
             assert!(!reply.text.contains(secret), "{request} by {by:?}: {} {}", reply.status, reply.text);
         }
     }
 
     /// Everything that alpha reads about its things, and what stands in its cloud.
-    async fn picture(&self, world: &World) -> BTreeMap<String, String> {
-        let session = Way::Bearer(self.claims.clone()).enter(world).await.ok().unwrap();
+    async fn picture(&self, world: &AuthFixture) -> BTreeMap<String, String> {
+        let session = SignInMethod::Bearer(self.claims.clone()).enter(world).await.ok().unwrap();
         let mut picture = BTreeMap::new();
         for route in routes().iter().filter(|route| route.method == "GET") {
             for path in route.paths(&self.ids) {
@@ -122,37 +123,37 @@ fn without_times(text: &str) -> String {
 }
 
 #[track_caller]
-fn is_unchanged(before: &BTreeMap<String, String>, after: &BTreeMap<String, String>, by: &Way) {
+fn is_unchanged(before: &BTreeMap<String, String>, after: &BTreeMap<String, String>, by: &SignInMethod) {
     for path in before.keys().chain(after.keys()) {
         assert_eq!(after.get(path), before.get(path), "{path} was changed by {by:?}");
     }
 }
 
 /// Everybody who is not of alpha and runs no server.
-fn others() -> Vec<Way> {
+fn others() -> Vec<SignInMethod> {
     let beta = json!({"sub": "bob", "org_id": "beta", "groups": ["launcher"]});
     let granted = json!({"sub": "ben", "org_id": "beta", "permissions": ["provisioning:*:*"]});
     let nowhere = json!({"sub": "nell", "groups": ["launcher"]});
     vec![
-        Way::Bearer(beta.clone()),
-        Way::Bearer(granted.clone()),
-        Way::Bearer(nowhere.clone()),
-        Way::Header(granted.clone()),
-        Way::Token(Role::Launcher),
-        Way::TypedBearer(beta.clone()),
-        Way::TypedBearer(granted.clone()),
-        Way::TypedBearer(nowhere.clone()),
-        Way::CodeFlow(beta),
-        Way::CodeFlow(granted),
-        Way::CodeFlow(nowhere),
-        Way::TypedToken(Role::Launcher),
-        Way::Password(Role::Launcher),
+        SignInMethod::Bearer(beta.clone()),
+        SignInMethod::Bearer(granted.clone()),
+        SignInMethod::Bearer(nowhere.clone()),
+        SignInMethod::Header(granted.clone()),
+        SignInMethod::Token(Role::Launcher),
+        SignInMethod::TypedBearer(beta.clone()),
+        SignInMethod::TypedBearer(granted.clone()),
+        SignInMethod::TypedBearer(nowhere.clone()),
+        SignInMethod::CodeFlow(beta),
+        SignInMethod::CodeFlow(granted),
+        SignInMethod::CodeFlow(nowhere),
+        SignInMethod::TypedToken(Role::Launcher),
+        SignInMethod::Password(Role::Launcher),
     ]
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn no_route_shows_or_changes_what_belongs_to_another_organisation() {
-    let world = World::new().await;
+    let world = AuthFixture::new().await;
     let alpha = alpha(&world).await;
     let before = alpha.picture(&world).await;
     assert!(before.len() > 12, "{:?}", before.keys());
@@ -179,20 +180,22 @@ async fn no_route_shows_or_changes_what_belongs_to_another_organisation() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn no_page_shows_or_changes_what_belongs_to_another_organisation() {
-    let world = World::new().await;
+    let world = AuthFixture::new().await;
     let alpha = alpha(&world).await;
-    let Ok(Session::Console(mut browser, _)) = Way::CodeFlow(alpha.claims.clone()).enter(&world).await else {
+    let Ok(SignInSession::Console(mut browser, _)) =
+        SignInMethod::CodeFlow(alpha.claims.clone()).enter(&world).await
+    else {
         panic!("alpha cannot sign in");
     };
     let (pages, forms) = crawl(&mut browser).await;
     let shows = |secret: &String| pages.values().any(|text| text.contains(secret));
     assert!(alpha.secrets.iter().filter(|secret| shows(secret)).count() >= 4, "alpha sees its own things");
-    let deeds = forms.iter().filter(|form| form.action.contains(&alpha.ids[2])).count();
-    assert!(deeds >= 1, "alpha can act on its launch: {forms:?}");
+    let actions = forms.iter().filter(|form| form.action.contains(&alpha.ids[2])).count();
+    assert!(actions >= 1, "alpha can act on its launch: {forms:?}");
     let before = alpha.picture(&world).await;
     let mut cases = 0;
     for way in others() {
-        let Ok(Session::Console(mut browser, _)) = way.enter(&world).await else { continue };
+        let Ok(SignInSession::Console(mut browser, _)) = way.enter(&world).await else { continue };
         for path in pages.keys() {
             let reply = browser.get(path).await;
             alpha.is_hidden(&reply, path, &way);
@@ -219,9 +222,9 @@ async fn crawl(browser: &mut Browser) -> (BTreeMap<String, String>, BTreeSet<Pag
         }
         let reply = browser.get(&path).await;
         open.extend(links(&reply.text));
-        let is_deed =
+        let is_action =
             |form: &PageForm| form.is_post && !OWN_SESSION.iter().any(|own| form.action.starts_with(own));
-        all.extend(forms(&reply.text).into_iter().filter(is_deed).map(|mut form| {
+        all.extend(forms(&reply.text).into_iter().filter(is_action).map(|mut form| {
             form.fields.retain(|(name, _)| name != "_word");
             form
         }));

@@ -8,10 +8,10 @@ use server::Principal;
 use sha2::{Digest, Sha256};
 
 use crate::browser::Browser;
-use crate::world::{PASSWORD, Reply, World, request};
+use crate::world::{AuthFixture, PASSWORD, Reply, request};
 
 #[derive(Debug, Clone)]
-pub(crate) enum Way {
+pub(crate) enum SignInMethod {
     /// A token of this server, sent to the APIs.
     Token(Role),
     /// The same, typed into the console.
@@ -29,35 +29,35 @@ pub(crate) enum Way {
 }
 
 /// An authenticated way: how requests are made by it.
-pub(crate) enum Session {
+pub(crate) enum SignInSession {
     Headers(Vec<(&'static str, String)>),
     Console(Box<Browser>, Box<Principal>),
 }
 
-impl Way {
+impl SignInMethod {
     /// Proves the identity for real. The reply is that of a console which lets nobody in this way.
-    pub(crate) async fn enter(&self, world: &World) -> Result<Session, Reply> {
+    pub(crate) async fn enter(&self, world: &AuthFixture) -> Result<SignInSession, Reply> {
         let mut browser = world.browser();
         let entered = match self {
-            Way::Token(role) => return Ok(Session::Headers(vec![world.bearer(*role)])),
-            Way::Bearer(claims) => {
+            SignInMethod::Token(role) => return Ok(SignInSession::Headers(vec![world.bearer(*role)])),
+            SignInMethod::Bearer(claims) => {
                 let token = world.issuer.sign(claims, world.now(), 300);
-                return Ok(Session::Headers(vec![("authorization", format!("Bearer {token}"))]));
+                return Ok(SignInSession::Headers(vec![("authorization", format!("Bearer {token}"))]));
             }
-            Way::Header(claims) => {
-                return Ok(Session::Headers(vec![("x-rh-identity", header(world, claims))]));
+            SignInMethod::Header(claims) => {
+                return Ok(SignInSession::Headers(vec![("x-rh-identity", header(world, claims))]));
             }
-            Way::TypedToken(role) => browser.with_token(world.token(*role)).await,
-            Way::Password(role) => browser.with_password(role.as_str(), PASSWORD).await,
-            Way::TypedBearer(claims) => {
+            SignInMethod::TypedToken(role) => browser.with_token(world.token(*role)).await,
+            SignInMethod::Password(role) => browser.with_password(role.as_str(), PASSWORD).await,
+            SignInMethod::TypedBearer(claims) => {
                 browser.with_token(&world.issuer.sign(claims, world.now(), 300)).await
             }
-            Way::CodeFlow(claims) => browser.with_code_flow(world, claims).await,
+            SignInMethod::CodeFlow(claims) => browser.with_code_flow(world, claims).await,
         };
         let Some(secret) = browser.session() else { return Err(entered) };
         let row = world.store.find_session(&digest(secret)).await.unwrap().unwrap();
         let principal = world.inside.resume(&row).await.unwrap().unwrap();
-        Ok(Session::Console(Box::new(browser), Box::new(principal)))
+        Ok(SignInSession::Console(Box::new(browser), Box::new(principal)))
     }
 }
 
@@ -67,7 +67,7 @@ fn digest(secret: &str) -> String {
 }
 
 /// With the permissions of the claims at the service that knows them.
-fn header(world: &World, claims: &Value) -> String {
+fn header(world: &AuthFixture, claims: &Value) -> String {
     let org = claims["org_id"].as_str().unwrap();
     let permissions: Vec<String> = serde_json::from_value(claims["permissions"].clone()).unwrap();
     let user = format!("user of {org} with {}", permissions.join(" "));
@@ -76,12 +76,18 @@ fn header(world: &World, claims: &Value) -> String {
     STANDARD.encode(json!({"identity": identity}).to_string())
 }
 
-impl Session {
+impl SignInSession {
     /// What an API answers to this request, over the wire or from inside, as the console asks it.
-    pub(crate) async fn call(&self, world: &World, method: &str, path: &str, body: Option<&Value>) -> Reply {
+    pub(crate) async fn call(
+        &self,
+        world: &AuthFixture,
+        method: &str,
+        path: &str,
+        body: Option<&Value>,
+    ) -> Reply {
         match self {
-            Session::Headers(headers) => world.call(method, path, body, headers).await,
-            Session::Console(_, principal) => {
+            SignInSession::Headers(headers) => world.call(method, path, body, headers).await,
+            SignInSession::Console(_, principal) => {
                 Reply::read(world.inside.call(principal, request(method, path, body, &[])).await).await
             }
         }

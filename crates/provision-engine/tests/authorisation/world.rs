@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use ::api::Permission;
 use ::launch::api::LaunchApi;
-use ::launch::api::{LaunchDoor, Permissions};
-use ::launch::model::accounts::{AccountBook, DefaultSource};
+use ::launch::api::{LaunchApiParts, Permissions};
+use ::launch::model::accounts::{DefaultSource, SourceDirectory};
 use ::launch::model::{LaunchSettings, Launches};
 use ::runtimes::api::RuntimesApi;
 use ::runtimes::api::osb::OsbSettings;
@@ -43,13 +43,13 @@ pub(crate) const PROXY: &str = "10.1.2.3:4711";
 pub(crate) const SERVER_ORG: &str = "default";
 pub(crate) const PASSWORD: &str = "correct horse battery";
 
-pub(crate) struct World {
+pub(crate) struct AuthFixture {
     pub(crate) sandbox: Sandbox,
     pub(crate) engine: Engine,
     pub(crate) store: Arc<MemoryStore>,
-    pub(crate) clock: Arc<TurnedClock>,
+    pub(crate) clock: Arc<ManualClock>,
     pub(crate) issuer: Arc<Issuer>,
-    pub(crate) rbac: Arc<Granted>,
+    pub(crate) rbac: Arc<ScriptedGrants>,
     pub(crate) api: Router,
     pub(crate) inside: Inside,
     pub(crate) console: Router,
@@ -58,16 +58,16 @@ pub(crate) struct World {
 
 /// The clock on the wall, turned forward by hand.
 #[derive(Default)]
-pub(crate) struct TurnedClock(AtomicU64);
+pub(crate) struct ManualClock(AtomicU64);
 
-impl TurnedClock {
+impl ManualClock {
     pub(crate) fn turn(&self, by: Duration) {
         self.0.fetch_add(u64::try_from(by.as_micros()).unwrap(), Ordering::SeqCst);
     }
 }
 
 #[async_trait]
-impl Clock for TurnedClock {
+impl Clock for ManualClock {
     fn now(&self) -> Timestamp {
         WallClock.now().plus(Duration::from_micros(self.0.load(Ordering::SeqCst)))
     }
@@ -81,9 +81,9 @@ impl Clock for TurnedClock {
 
 /// Grants what a test says, to users by their name.
 #[derive(Default)]
-pub(crate) struct Granted(Mutex<BTreeMap<String, Vec<Permission>>>);
+pub(crate) struct ScriptedGrants(Mutex<BTreeMap<String, Vec<Permission>>>);
 
-impl Granted {
+impl ScriptedGrants {
     pub(crate) fn grant(&self, user: &str, permissions: &[String]) {
         let parsed = permissions.iter().map(|text| Permission::parse(text).unwrap()).collect();
         self.0.lock().unwrap().insert(user.to_owned(), parsed);
@@ -91,7 +91,7 @@ impl Granted {
 }
 
 #[async_trait]
-impl Permissions for Granted {
+impl Permissions for ScriptedGrants {
     async fn of(&self, header: &str) -> Result<Vec<Permission>, String> {
         let document: Value = serde_json::from_slice(&STANDARD.decode(header).unwrap()).unwrap();
         let user = document["identity"]["user"]["username"].as_str().unwrap();
@@ -137,7 +137,7 @@ pub(crate) fn pages() -> Pages {
 }
 
 /// What all products add.
-pub(crate) fn endpoints(launch: Option<LaunchDoor>) -> Vec<Arc<dyn Endpoints>> {
+pub(crate) fn endpoints(launch: Option<LaunchApiParts>) -> Vec<Arc<dyn Endpoints>> {
     vec![
         Arc::new(RuntimesApi { catalog: Arc::new(Catalog::built_in()), osb: OsbSettings::default() }),
         Arc::new(ServerlessApi(None)),
@@ -145,15 +145,15 @@ pub(crate) fn endpoints(launch: Option<LaunchDoor>) -> Vec<Arc<dyn Endpoints>> {
     ]
 }
 
-impl World {
-    pub(crate) async fn new() -> World {
+impl AuthFixture {
+    pub(crate) async fn new() -> AuthFixture {
         let sandbox = Sandbox::start(([127, 0, 0, 1], 0).into()).await.unwrap();
-        let (store, clock) = (Arc::new(MemoryStore::new()), Arc::new(TurnedClock::default()));
-        let (issuer, rbac) = (Issuer::start().await, Arc::new(Granted::default()));
+        let (store, clock) = (Arc::new(MemoryStore::new()), Arc::new(ManualClock::default()));
+        let (issuer, rbac) = (Issuer::start().await, Arc::new(ScriptedGrants::default()));
         let ring = SharedRing::new(KeyRing::generate());
         let mut launches = Launches::beside(&sandbox.url(), store.clone(), Duration::from_secs(5)).unwrap();
-        let book = AccountBook::built_in(store.clone()).sealed_by(ring.clone());
-        launches.accounts = book.with_default(DefaultSource::of_sandbox());
+        let directory = SourceDirectory::built_in(store.clone()).sealed_by(ring.clone());
+        launches.accounts = directory.with_default(DefaultSource::of_sandbox());
         let launches = Arc::new(launches.with_settings(quick()));
         let engine = Engine::builder(store.clone(), clock.clone(), ring)
             .workflow(::launch::workflows::source_check::plan(&launches))
@@ -167,11 +167,11 @@ impl World {
             scopes: vec!["openid".to_owned()],
         };
         let code_flow = CodeFlow::new(settings.clone(), client, clock.clone()).unwrap();
-        let door = LaunchDoor {
+        let api_parts = LaunchApiParts {
             trusted_proxies: Networks::parse(["10.1.0.0/16"]).unwrap(),
             rbac: Some(rbac.clone()),
             default_org: SERVER_ORG.to_owned(),
-            ..LaunchDoor::new(launches)
+            ..LaunchApiParts::new(launches)
         };
         let mut own = BTreeMap::new();
         for role in Role::ALL {
@@ -186,9 +186,9 @@ impl World {
             meter,
             settings: ServerSettings::default(),
             bearers: Some(Arc::new(Oidc::new(settings, clock.clone()).unwrap())),
-            endpoints: endpoints(Some(door)),
+            endpoints: endpoints(Some(api_parts)),
             workflows: None,
-            upkeep: server::Upkeep::default(),
+            diagnostics: server::Diagnostics::default(),
             closing: CancellationToken::new(),
         });
         let console = console::router(Console {
@@ -198,7 +198,8 @@ impl World {
             settings: ConsoleSettings::default(),
             pages: pages(),
         });
-        let world = World { sandbox, engine, store, clock, issuer, rbac, api, inside, console, tokens: own };
+        let world =
+            AuthFixture { sandbox, engine, store, clock, issuer, rbac, api, inside, console, tokens: own };
         for role in Role::ALL.into_iter().filter(|role| *role != Role::Broker) {
             let user = json!({"name": role.as_str(), "role": role, "password": PASSWORD});
             let made = world.call("POST", "/users", Some(&user), &[world.bearer(role)]).await;

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::sync::LazyLock;
 
-use crate::person::Person;
+use crate::page_driver::PageDriver;
 
 static AXE: LazyLock<String> = LazyLock::new(|| {
     let path = std::env::var("PROVISION_ENGINE_AXE").unwrap_or_default();
@@ -18,11 +18,11 @@ const RUN: &str =
 
 /// What is to be said about the page as it is now; nothing, if everybody can use it.
 #[track_caller]
-pub(crate) fn faults(person: &Person) -> String {
-    if person.script("return typeof window.axe === 'undefined'", &[]) == true {
-        person.script(&AXE, &[]);
+pub(crate) fn faults(page_driver: &PageDriver) -> String {
+    if page_driver.script("return typeof window.axe === 'undefined'", &[]) == true {
+        page_driver.script(&AXE, &[]);
     }
-    let found = person.script(RUN, &[]);
+    let found = page_driver.script(RUN, &[]);
     testing::count("axe", 1);
     let mut told = String::new();
     for row in found.as_array().unwrap() {

@@ -70,7 +70,9 @@ impl Browser {
         });
         let mut wire = Wire::new(port);
         let wanted = wanted(&profile.display().to_string());
-        let id = wire.begin(&wanted).unwrap_or_else(|refusal| panic!("{MISSING}: {}", refusal.message));
+        let id = wire
+            .begin(&wanted)
+            .unwrap_or_else(|error_response| panic!("{MISSING}: {}", error_response.message));
         writeln!(ids, "{id}").unwrap();
         Browser { wire, driver, guard, ids: Some(ids), _dir: dir }
     }

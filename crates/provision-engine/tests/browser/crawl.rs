@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::person::Person;
+use crate::page_driver::PageDriver;
 use crate::pictures::look;
 use crate::stage::until_or;
 
@@ -18,7 +18,7 @@ const LINKS: &str = "return [...document.querySelectorAll('a[href]:not([download
 /// Looks at these pages, and at everything below these sections that can be reached from there. Answers the kinds of
 /// pages that it found.
 #[track_caller]
-pub(crate) fn crawl(person: &Person, sections: &[&str], starts: &[String]) -> BTreeSet<String> {
+pub(crate) fn crawl(page_driver: &PageDriver, sections: &[&str], starts: &[String]) -> BTreeSet<String> {
     let is_within = |path: &str| {
         sections.iter().any(|section| {
             path.strip_prefix(section).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -31,15 +31,15 @@ pub(crate) fn crawl(person: &Person, sections: &[&str], starts: &[String]) -> BT
             continue;
         }
         assert!(seen.len() <= PAGES_MAX, "{seen:?}");
-        person.go(&path);
+        page_driver.go(&path);
         // A draft has an address of its own.
         until_or(
-            || person.path().starts_with(&path).then_some(()),
-            || format!("at {}, not at {path}", person.path()),
+            || page_driver.path().starts_with(&path).then_some(()),
+            || format!("at {}, not at {path}", page_driver.path()),
         );
-        assert!(!person.text("h1").is_empty(), "{path} has no heading");
-        look(person, &name(&kind(&path)));
-        let links: Vec<String> = serde_json::from_value(person.script(LINKS, &[])).unwrap();
+        assert!(!page_driver.text("h1").is_empty(), "{path} has no heading");
+        look(page_driver, &name(&kind(&path)));
+        let links: Vec<String> = serde_json::from_value(page_driver.script(LINKS, &[])).unwrap();
         open.extend(links.into_iter().rev().filter(|link| is_within(link)));
     }
     seen

@@ -4,18 +4,18 @@ use reqwest::header::{CONTENT_TYPE, LOCATION};
 use reqwest::redirect::Policy;
 use reqwest::{Client, Url};
 
-use crate::house::House;
-use crate::person::Person;
+use crate::fixture::BrowserFixture;
+use crate::page_driver::PageDriver;
 use crate::pictures::look;
-use crate::stage::Place;
+use crate::stage::DataDirectory;
 
 const CALLBACK: &str = "/console/sign-in/provider/callback";
 const FLOW: &str = "pe_flow";
 const SESSION: &str = "pe_session";
 
-/// A server to which the provider is a stranger: another system, and a client that has to prove itself.
-fn house() -> House {
-    House::open_with(Place::new(), |place, far| {
+/// A server to which the provider is an outsider: another system, and a client that has to prove itself.
+fn fixture() -> BrowserFixture {
+    BrowserFixture::open_with(DataDirectory::new(), |place, far| {
         place.write("client-secret", "sandbox+secret%\n");
         let secret = place.path("client-secret").display().to_string();
         place
@@ -26,29 +26,29 @@ fn house() -> House {
 }
 
 /// To this browser the provider is another site, by its name.
-fn person_of(house: &House) -> Person {
-    Person::new(&house.url.replace("127.0.0.1", "localhost"))
+fn test_user_of(fixture: &BrowserFixture) -> PageDriver {
+    PageDriver::new(&fixture.url.replace("127.0.0.1", "localhost"))
 }
 
 /// From the page to sign in to that of the provider.
 #[track_caller]
-fn leave(person: &Person) {
-    person.click_on("main a", "Sign in with your organisation");
-    person.until_text("h1", "Sandbox sign-in");
+fn leave(page_driver: &PageDriver) {
+    page_driver.click_on("main a", "Sign in with your organisation");
+    page_driver.until_text("h1", "Sandbox sign-in");
 }
 
 /// What the console said to the provider, as it is in the address there.
 #[track_caller]
-fn state(person: &Person) -> String {
-    let asked = Url::parse(&person.path()).unwrap();
+fn state(page_driver: &PageDriver) -> String {
+    let asked = Url::parse(&page_driver.path()).unwrap();
     let found = asked.query_pairs().find(|(name, _)| name == "state");
     found.unwrap().1.into_owned()
 }
 
 /// Where the provider would send this person back to. Nobody goes there.
 #[track_caller]
-fn way_back(person: &Person, name: &str) -> String {
-    let here = person.path();
+fn way_back(page_driver: &PageDriver, name: &str) -> String {
+    let here = page_driver.path();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let answer = runtime.block_on(async {
         let client = Client::builder().no_proxy().redirect(Policy::none()).build().unwrap();
@@ -61,108 +61,111 @@ fn way_back(person: &Person, name: &str) -> String {
 
 /// On the page to sign in, which says why.
 #[track_caller]
-fn expect_outside(person: &Person, why: &str) {
-    person.until_text("#sign-in-error", why);
-    person.complaints();
-    assert_eq!(person.cookie(SESSION), None);
-    assert_eq!(person.fetch("/console/operations").1.matches("<h1>Sign in</h1>").count(), 1);
+fn expect_outside(page_driver: &PageDriver, why: &str) {
+    page_driver.until_text("#sign-in-error", why);
+    page_driver.error_texts();
+    assert_eq!(page_driver.cookie(SESSION), None);
+    assert_eq!(page_driver.fetch("/console/operations").1.matches("<h1>Sign in</h1>").count(), 1);
 }
 
 #[test]
-fn somebody_of_the_organisation_comes_in_where_they_wanted_to_and_goes_out_again() {
-    let house = house();
-    let person = person_of(&house);
-    person.go("/console/operations?phase=stuck");
-    leave(&person);
-    look(&person, "provider");
-    person.click_on("button", "Olaf");
-    person.until_path("/console/operations?phase=stuck");
-    assert_eq!((person.text(".who-name"), person.text(".who-role")), ("oidc:olaf".into(), "operator".into()));
-    assert_eq!(person.cookie(FLOW), None, "it is over");
-    person.go("/console/me");
-    person.until_text("main", "at your identity provider");
-    assert!(!person.has("#current"), "there is no password of ours to change");
-    look(&person, "me-of-the-organisation");
+fn someone_of_the_organisation_comes_in_where_they_wanted_to_and_goes_out_again() {
+    let fixture = fixture();
+    let page_driver = test_user_of(&fixture);
+    page_driver.go("/console/operations?phase=stuck");
+    leave(&page_driver);
+    look(&page_driver, "provider");
+    page_driver.click_on("button", "Olaf");
+    page_driver.until_path("/console/operations?phase=stuck");
+    assert_eq!(
+        (page_driver.text(".who-name"), page_driver.text(".who-role")),
+        ("oidc:olaf".into(), "operator".into())
+    );
+    assert_eq!(page_driver.cookie(FLOW), None, "it is over");
+    page_driver.go("/console/me");
+    page_driver.until_text("main", "at your identity provider");
+    assert!(!page_driver.has("#current"), "there is no password of ours to change");
+    look(&page_driver, "me-of-the-organisation");
 
-    let session = person.cookie(SESSION).unwrap();
-    person.click(".who summary");
-    person.click_on(".who-card button", "Sign out");
-    person.until_text("main", "You are signed out.");
-    assert_eq!(person.cookie(SESSION), None);
-    person.set_cookie(SESSION, &session);
-    person.go("/console");
-    person.until_path("/console/sign-in?back=%2Fconsole");
+    let session = page_driver.cookie(SESSION).unwrap();
+    page_driver.click(".who summary");
+    page_driver.click_on(".who-card button", "Sign out");
+    page_driver.until_text("main", "You are signed out.");
+    assert_eq!(page_driver.cookie(SESSION), None);
+    page_driver.set_cookie(SESSION, &session);
+    page_driver.go("/console");
+    page_driver.until_path("/console/sign-in?back=%2Fconsole");
 }
 
 #[test]
-fn groups_bring_roles_and_whoever_has_none_is_told() {
-    let house = House::open();
-    let person = person_of(&house);
+fn groups_bring_roles_and_the_one_who_has_none_is_told() {
+    let fixture = BrowserFixture::open();
+    let page_driver = test_user_of(&fixture);
     for (name, role, place) in [
         ("Ann", "admin", "/console"),
         ("Vera", "reader", "/console"),
         ("Lena", "launcher", "/console/launches"),
     ] {
-        person.go("/console");
-        leave(&person);
-        person.click_on("button", name);
-        person.until_path(place);
+        page_driver.go("/console");
+        leave(&page_driver);
+        page_driver.click_on("button", name);
+        page_driver.until_path(place);
         assert_eq!(
-            (person.text(".who-name"), person.text(".who-role")),
+            (page_driver.text(".who-name"), page_driver.text(".who-role")),
             (format!("sandbox~{}", name.to_lowercase()), role.into())
         );
-        person.click(".who summary");
-        person.click_on(".who-card button", "Sign out");
-        person.until_path("/console/sign-in");
+        page_driver.click(".who summary");
+        page_driver.click_on(".who-card button", "Sign out");
+        page_driver.until_path("/console/sign-in");
     }
-    person.go("/console/workflows");
-    leave(&person);
-    person.click_on("button", "Noel");
-    expect_outside(&person, "sandbox~noel is known, but has no role here");
-    look(&person, "sign-in-without-a-role");
+    page_driver.go("/console/workflows");
+    leave(&page_driver);
+    page_driver.click_on("button", "Noel");
+    expect_outside(&page_driver, "sandbox~noel is known, but has no role here");
+    look(&page_driver, "sign-in-without-a-role");
 }
 
 #[test]
-fn whoever_is_refused_there_comes_back_and_can_try_again() {
-    let house = house();
-    let person = person_of(&house);
-    person.go("/console/workflows");
-    leave(&person);
-    let state = state(&person);
-    person.go(&format!("{CALLBACK}?error=access_denied&error_description=no&state={state}"));
-    expect_outside(&person, "The identity provider did not let you in.");
-    look(&person, "sign-in-refused");
-    leave(&person);
-    person.click_on("button", "Vera");
-    person.until_path("/console/workflows");
+fn the_one_who_is_refused_there_comes_back_and_can_try_again() {
+    let fixture = fixture();
+    let page_driver = test_user_of(&fixture);
+    page_driver.go("/console/workflows");
+    leave(&page_driver);
+    let state = state(&page_driver);
+    page_driver.go(&format!("{CALLBACK}?error=access_denied&error_description=no&state={state}"));
+    expect_outside(&page_driver, "The identity provider did not let you in.");
+    look(&page_driver, "sign-in-refused");
+    leave(&page_driver);
+    page_driver.click_on("button", "Vera");
+    page_driver.until_path("/console/workflows");
 }
 
 #[test]
-fn a_way_back_that_is_forged_stolen_or_old_lets_nobody_in() {
-    let house = house();
-    let person = person_of(&house);
-    person.go("/console");
-    leave(&person);
-    let way = way_back(&person, "ann");
-    let forged = way.replace(&state(&person), "AAAAAAAAAAAAAAAAAAAAAA");
+fn a_way_back_that_is_forged_stolen_or_old_lets_no_one_in() {
+    let fixture = fixture();
+    let page_driver = test_user_of(&fixture);
+    page_driver.go("/console");
+    leave(&page_driver);
+    let way = way_back(&page_driver, "ann");
+    let forged = way.replace(&state(&page_driver), "AAAAAAAAAAAAAAAAAAAAAA");
     assert_ne!(forged, way);
-    person.go(&forged);
-    expect_outside(&person, "was not begun in this browser");
-    let flow = person.cookie(FLOW).unwrap();
+    page_driver.go(&forged);
+    expect_outside(&page_driver, "was not begun in this browser");
+    let flow = page_driver.cookie(FLOW).unwrap();
     // Whoever is sent there by somebody else does not become that somebody.
-    let other = person_of(&house);
+    let other = test_user_of(&fixture);
     other.go(&way);
     expect_outside(&other, "was not begun in this browser");
     look(&other, "sign-in-not-begun-here");
-    person.go(&way);
-    person.until_path("/console");
-    assert_eq!(person.text(".who-name"), "oidc:ann");
+    page_driver.go(&way);
+    page_driver.until_path("/console");
+    assert_eq!(page_driver.text(".who-name"), "oidc:ann");
 
     // The same again, with all that the browser held then.
-    person.click(".who summary");
-    person.click_on(".who-card button", "Sign out");
-    person.until_path("/console/sign-in");
-    person.set_cookie(FLOW, &flow);
-    person.go(&way);
-    expect_outside(&person, "identity provider");
+    page_driver.click(".who summary");
+    page_driver.click_on(".who-card button", "Sign out");
+    page_driver.until_path("/console/sign-in");
+    page_driver.set_cookie(FLOW, &flow);
+    page_driver.go(&way);
+    expect_outside(&page_driver, "identity provider");
 }

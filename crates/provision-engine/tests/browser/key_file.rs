@@ -3,11 +3,12 @@
 use serde_json::json;
 
 use crate::launching::{
-    KEY, ONWARD, come_to_the_key, expect_machines, quick_house, say_where, until_launched, until_machines_run,
+    KEY, ONWARD, come_to_the_key, expect_machines, quick_engine, say_where, until_launched,
+    until_machines_run,
 };
-use crate::person::{Person, insist};
+use crate::page_driver::{PageDriver, insist};
 use crate::pictures::look;
-use crate::stage::Place;
+use crate::stage::DataDirectory;
 
 /// One byte more than is read.
 const TOO_BIG: usize = 64 * 1024 + 1;
@@ -18,79 +19,79 @@ const DROP: &str = "const area = document.querySelector(arguments[0]), dataTrans
     return send('dragover') && send('drop');";
 
 #[track_caller]
-fn drop_file(person: &Person, css: &str, name: &str, text: &str) {
-    let taken = person.script(DROP, &[css.into(), name.into(), text.into()]);
+fn drop_file(page_driver: &PageDriver, css: &str, name: &str, text: &str) {
+    let taken = page_driver.script(DROP, &[css.into(), name.into(), text.into()]);
     assert!(taken == true, "the browser would open {name}");
 }
 
 #[track_caller]
-fn choose_file(person: &Person, css: &str, place: &Place, name: &str) {
-    let input = person.find(css).unwrap();
+fn choose_file(page_driver: &PageDriver, css: &str, place: &DataDirectory, name: &str) {
+    let input = page_driver.find(css).unwrap();
     let path = place.path(name).display().to_string();
-    insist(person.browser().wire.post(&input.path("value"), &json!({ "text": path })));
+    insist(page_driver.browser().wire.post(&input.path("value"), &json!({ "text": path })));
 }
 
 #[test]
 fn a_key_file_is_dropped_or_chosen_and_what_is_none_is_said() {
-    let house = quick_house();
+    let fixture = quick_engine();
     let other = KEY.replace("ada@example", "ada@other");
-    house.place.write("other.pub", &format!("{other}\n"));
-    house.place.write("private.pub", "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXk\n");
-    house.place.write("letter.pub", "Dear Ada,");
-    house.place.write("film.pub", &"x".repeat(TOO_BIG));
-    let person = Person::new(&house.url);
-    person.sign_in(&house.token);
-    come_to_the_key(&person, |person| say_where(person, "1"));
-    person.fill("#pubkey_name", "mine");
-    drop_file(&person, "#pubkey_body", "mine.pub", &format!("{KEY}\n"));
-    person.until_text("#pubkey_body-said", "ssh-ed25519, SHA256:");
-    person.until_text("#pubkey_body-said", "ada@example");
-    assert_eq!(person.value("#pubkey_body"), KEY);
-    look(&person, "wizard-key-dropped");
+    fixture.place.write("other.pub", &format!("{other}\n"));
+    fixture.place.write("private.pub", "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXk\n");
+    fixture.place.write("letter.pub", "Dear Ada,");
+    fixture.place.write("film.pub", &"x".repeat(TOO_BIG));
+    let page_driver = PageDriver::new(&fixture.url);
+    page_driver.sign_in(&fixture.token);
+    come_to_the_key(&page_driver, |page_driver| say_where(page_driver, "1"));
+    page_driver.fill("#pubkey_name", "mine");
+    drop_file(&page_driver, "#pubkey_body", "mine.pub", &format!("{KEY}\n"));
+    page_driver.until_text("#pubkey_body-said", "ssh-ed25519, SHA256:");
+    page_driver.until_text("#pubkey_body-said", "ada@example");
+    assert_eq!(page_driver.value("#pubkey_body"), KEY);
+    look(&page_driver, "wizard-key-dropped");
 
     // What is too big is not even read.
-    drop_file(&person, "#pubkey_body", "film.pub", &"x".repeat(TOO_BIG));
-    person.until_text("#pubkey_body-said .field-error", "too big");
-    assert_eq!(person.value("#pubkey_body"), KEY, "the key before is still there");
-    look(&person, "wizard-key-too-big");
-    choose_file(&person, "#pubkey_file", &house.place, "private.pub");
-    person.until_text("#pubkey_body-said .field-error", "private key");
-    choose_file(&person, "#pubkey_file", &house.place, "film.pub");
-    person.until_text("#pubkey_body-said .field-error", "too big");
-    choose_file(&person, "#pubkey_file", &house.place, "letter.pub");
-    person.until_text("#pubkey_body-said .field-error", "begins with ssh-ed25519");
+    drop_file(&page_driver, "#pubkey_body", "film.pub", &"x".repeat(TOO_BIG));
+    page_driver.until_text("#pubkey_body-said .field-error", "too big");
+    assert_eq!(page_driver.value("#pubkey_body"), KEY, "the key before is still there");
+    look(&page_driver, "wizard-key-too-big");
+    choose_file(&page_driver, "#pubkey_file", &fixture.place, "private.pub");
+    page_driver.until_text("#pubkey_body-said .field-error", "private key");
+    choose_file(&page_driver, "#pubkey_file", &fixture.place, "film.pub");
+    page_driver.until_text("#pubkey_body-said .field-error", "too big");
+    choose_file(&page_driver, "#pubkey_file", &fixture.place, "letter.pub");
+    page_driver.until_text("#pubkey_body-said .field-error", "begins with ssh-ed25519");
 
     // Nobody goes on with it, and nothing else is lost.
-    person.click(ONWARD);
-    person.until_text("#wizard .flash.bad", "Please fix the highlighted fields.");
-    person.complaints();
-    assert_eq!(person.value("#pubkey_name"), "mine");
-    choose_file(&person, "#pubkey_file", &house.place, "other.pub");
-    person.until_text("#pubkey_body-said .field-good", "ada@other");
-    person.click(ONWARD);
-    person.until_text("h2", "Review");
+    page_driver.click(ONWARD);
+    page_driver.until_text("#wizard .flash.bad", "Please fix the highlighted fields.");
+    page_driver.error_texts();
+    assert_eq!(page_driver.value("#pubkey_name"), "mine");
+    choose_file(&page_driver, "#pubkey_file", &fixture.place, "other.pub");
+    page_driver.until_text("#pubkey_body-said .field-good", "ada@other");
+    page_driver.click(ONWARD);
+    page_driver.until_text("h2", "Review");
     for part in ["web", "vim", "t3.small", "mine (new)"] {
-        person.until_text("main", part);
+        page_driver.until_text("main", part);
     }
-    person.click(ONWARD);
-    until_launched(&person);
-    until_machines_run(&house, &person, "The machine runs");
-    expect_machines(&house, &person, 1);
+    page_driver.click(ONWARD);
+    until_launched(&page_driver);
+    until_machines_run(&fixture, &page_driver, "The machine runs");
+    expect_machines(&fixture, &page_driver, 1);
 }
 
 #[test]
 fn a_key_file_is_kept_for_later_launches() {
-    let house = quick_house();
-    house.place.write("mine.pub", &format!("{KEY}\n"));
-    let person = Person::new(&house.url);
-    person.sign_in(&house.token);
-    person.go("/console/launch/keys");
-    person.fill("#name", "mine");
-    drop_file(&person, "#body", "film.pub", &"x".repeat(TOO_BIG));
-    person.until_text("#body-said .field-error", "too big");
-    choose_file(&person, "#file", &house.place, "mine.pub");
-    person.until_text("#body-said .field-good", "SHA256:");
-    person.click_on("main form button", "Add the key");
-    person.until_text(".flash.good", "mine is kept.");
-    look(&person, "keys-kept");
+    let fixture = quick_engine();
+    fixture.place.write("mine.pub", &format!("{KEY}\n"));
+    let page_driver = PageDriver::new(&fixture.url);
+    page_driver.sign_in(&fixture.token);
+    page_driver.go("/console/launch/keys");
+    page_driver.fill("#name", "mine");
+    drop_file(&page_driver, "#body", "film.pub", &"x".repeat(TOO_BIG));
+    page_driver.until_text("#body-said .field-error", "too big");
+    choose_file(&page_driver, "#file", &fixture.place, "mine.pub");
+    page_driver.until_text("#body-said .field-good", "SHA256:");
+    page_driver.click_on("main form button", "Add the key");
+    page_driver.until_text(".flash.good", "mine is kept.");
+    look(&page_driver, "keys-kept");
 }

@@ -2,87 +2,87 @@
 
 use reqwest::Method;
 
-use crate::house::House;
+use crate::fixture::BrowserFixture;
 use crate::keys::{ENTER, ESCAPE, SPACE, TAB};
-use crate::person::Person;
+use crate::page_driver::PageDriver;
 use crate::stage::until;
 
 #[test]
 fn the_keyboard_is_enough_from_signing_in_to_cancelling() {
-    let house = House::open();
-    let id = house.submit_waiting();
-    let (name, password) = house.first_user();
-    let person = Person::new(&house.url);
-    person.go("/console");
-    assert!(person.focused().starts_with("input User"), "{}", person.focused());
-    person.press(&format!("{name}{TAB}{password}{ENTER}"));
-    person.until_path("/console");
+    let fixture = BrowserFixture::open();
+    let id = fixture.submit_waiting();
+    let (name, password) = fixture.first_user();
+    let page_driver = PageDriver::new(&fixture.url);
+    page_driver.go("/console");
+    assert!(page_driver.focused().starts_with("input User"), "{}", page_driver.focused());
+    page_driver.press(&format!("{name}{TAB}{password}{ENTER}"));
+    page_driver.until_path("/console");
 
     // The first stop leads over the menu.
-    person.press(TAB);
-    assert_eq!(person.focused(), "a Skip to the page");
-    person.press(ENTER);
-    assert!(person.focused().starts_with("main"), "{}", person.focused());
-    person.press(TAB);
-    assert!(person.script("return document.activeElement.closest('main') !== null", &[]) == true);
+    page_driver.press(TAB);
+    assert_eq!(page_driver.focused(), "a Skip to the page");
+    page_driver.press(ENTER);
+    assert!(page_driver.focused().starts_with("main"), "{}", page_driver.focused());
+    page_driver.press(TAB);
+    assert!(page_driver.script("return document.activeElement.closest('main') !== null", &[]) == true);
 
-    person.go("/console");
-    person.tab_to("a Operations");
-    person.press(ENTER);
-    person.until_path("/console/operations");
-    if person.script("return document.querySelector('details.more-filters').open", &[]) != true {
-        person.tab_to("summary Filters");
-        person.press(ENTER);
+    page_driver.go("/console");
+    page_driver.tab_to("a Operations");
+    page_driver.press(ENTER);
+    page_driver.until_path("/console/operations");
+    if page_driver.script("return document.querySelector('details.more-filters').open", &[]) != true {
+        page_driver.tab_to("summary Filters");
+        page_driver.press(ENTER);
     }
-    person.tab_to("input waiting");
-    person.press(SPACE);
-    person.tab_to("button Filter");
-    person.press(ENTER);
-    until("the filter in the address", || person.path().contains("phase=waiting").then_some(()));
-    person.until_text("#rows", "demo.hello");
-    person.tab_to("a demo.hello");
-    person.press(ENTER);
-    person.until_path(&format!("/console/operations/{id}"));
-    person.until_live();
+    page_driver.tab_to("input waiting");
+    page_driver.press(SPACE);
+    page_driver.tab_to("button Filter");
+    page_driver.press(ENTER);
+    until("the filter in the address", || page_driver.path().contains("phase=waiting").then_some(()));
+    page_driver.until_text("#rows", "demo.hello");
+    page_driver.tab_to("a demo.hello");
+    page_driver.press(ENTER);
+    page_driver.until_path(&format!("/console/operations/{id}"));
+    page_driver.until_live();
 
     // Escape means no.
-    person.tab_to("button Cancel");
-    person.press(ENTER);
-    person.until_text("dialog", "Cancel this operation?");
-    assert!(person.focused().starts_with("button Back"), "{}", person.focused());
-    person.press(ESCAPE);
-    person.until_gone("dialog");
-    assert_eq!(house.phase(&id), "waiting");
+    page_driver.tab_to("button Cancel");
+    page_driver.press(ENTER);
+    page_driver.until_text("dialog", "Cancel this operation?");
+    assert!(page_driver.focused().starts_with("button Back"), "{}", page_driver.focused());
+    page_driver.press(ESCAPE);
+    page_driver.until_gone("dialog");
+    assert_eq!(fixture.phase(&id), "waiting");
 
-    person.tab_to("button Cancel");
-    person.press(ENTER);
-    person.until_text("dialog", "Cancel this operation?");
-    person.tab_to("input Reason");
-    person.press("by hand");
-    person.tab_to("button Cancel");
-    person.press(ENTER);
-    house.until_phase(&id, "cancelled");
-    person.until_text("#now-why .chip", "cancelled");
-    let journal = house.api(Method::GET, &format!("/operations/{id}/journal"), None).to_string();
+    page_driver.tab_to("button Cancel");
+    page_driver.press(ENTER);
+    page_driver.until_text("dialog", "Cancel this operation?");
+    page_driver.tab_to("input Reason");
+    page_driver.press("by hand");
+    page_driver.tab_to("button Cancel");
+    page_driver.press(ENTER);
+    fixture.until_phase(&id, "cancelled");
+    page_driver.until_text("#now-why .chip", "cancelled");
+    let journal = fixture.api(Method::GET, &format!("/operations/{id}/journal"), None).to_string();
     assert!(journal.contains("by hand"), "{journal}");
-    person.expect_no_complaint();
+    page_driver.expect_no_error();
 }
 
 #[test]
 fn going_back_with_the_keyboard_comes_by_the_same_stops() {
-    let house = House::open();
-    house.submit_waiting();
-    let person = Person::new(&house.url);
-    person.sign_in(&house.token);
-    person.go("/console/operations");
+    let fixture = BrowserFixture::open();
+    fixture.submit_waiting();
+    let page_driver = PageDriver::new(&fixture.url);
+    page_driver.sign_in(&fixture.token);
+    page_driver.go("/console/operations");
     let mut stops = Vec::new();
     for _ in 0..12 {
-        person.press(TAB);
-        stops.push(person.focused());
+        page_driver.press(TAB);
+        stops.push(page_driver.focused());
     }
     assert!(stops.iter().all(|stop| !stop.is_empty()), "{stops:?}");
     for stop in stops.iter().rev().skip(1) {
-        person.press_shift_tab();
-        assert_eq!(person.focused(), *stop);
+        page_driver.press_shift_tab();
+        assert_eq!(page_driver.focused(), *stop);
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::person::{Person, insist};
+use crate::page_driver::{PageDriver, insist};
 
 pub(crate) const TAB: &str = "\u{e004}";
 pub(crate) const ENTER: &str = "\u{e007}";
@@ -17,7 +17,7 @@ const FOCUSED: &str = "const here = document.activeElement; if (!here || here ==
     return [here.tagName.toLowerCase(), here.getAttribute('aria-label') || label || here.innerText || here.id || '']
         .join(' ').replace(/\\s+/g, ' ').trim();";
 
-impl Person {
+impl PageDriver {
     /// Keys, one after the other, to whatever has the focus.
     #[track_caller]
     pub(crate) fn press(&self, keys: &str) {

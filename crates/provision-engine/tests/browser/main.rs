@@ -1,13 +1,13 @@
 //! The console in a real browser, against the real program.
 #![expect(clippy::unwrap_used, reason = "a test may fail wherever it stands")]
 
+mod actions;
 mod axe;
 mod browser;
 mod crash;
 mod crawl;
-mod deeds;
 mod faults;
-mod house;
+mod fixture;
 mod identity_provider;
 mod key_file;
 mod keyboard;
@@ -17,8 +17,8 @@ mod live;
 mod many;
 mod mouse;
 mod operations;
+mod page_driver;
 mod pages;
-mod person;
 mod pictures;
 mod profiles;
 mod rights;

@@ -3,8 +3,8 @@
 use rusqlite::{Connection, params};
 use serde_json::json;
 
-use crate::house::House;
-use crate::person::Person;
+use crate::fixture::BrowserFixture;
+use crate::page_driver::PageDriver;
 use crate::pictures::look;
 
 const MANY: u32 = 10_000;
@@ -12,8 +12,8 @@ const MANY: u32 = 10_000;
 const PAGE_MS_MAX: f64 = 1_000.0;
 
 /// Makes copies of the operation that is there, each a second older than the one before.
-fn copy(house: &House) {
-    let store = Connection::open(house.place.data("engine.db")).unwrap();
+fn copy(fixture: &BrowserFixture) {
+    let store = Connection::open(fixture.place.data("engine.db")).unwrap();
     let made = store
         .execute(
             "with recursive n(i) as (select 1 union all select i + 1 from n where i + 1 < ?1)
@@ -29,33 +29,33 @@ fn copy(house: &House) {
 
 #[test]
 fn ten_thousand_operations_are_no_burden() {
-    let mut house = House::open();
-    let id = house.submit(&json!({ "name": "Ada" }));
-    house.until_phase(&id, "succeeded");
-    house.stop_server();
-    copy(&house);
-    house.serve_again();
+    let mut fixture = BrowserFixture::open();
+    let id = fixture.submit(&json!({ "name": "Ada" }));
+    fixture.until_phase(&id, "succeeded");
+    fixture.stop_server();
+    copy(&fixture);
+    fixture.serve_again();
 
-    let person = Person::new(&house.url);
-    person.sign_in(&house.token);
-    person.go("/console/operations");
-    look(&person, "operations-many");
+    let page_driver = PageDriver::new(&fixture.url);
+    page_driver.sign_in(&fixture.token);
+    page_driver.go("/console/operations");
+    look(&page_driver, "operations-many");
     let mut seen = Vec::new();
     for page in 1..=4 {
-        let rows =
-            person.script("return [...document.querySelectorAll('#rows tbody tr')].map(row => row.id)", &[]);
+        let rows = page_driver
+            .script("return [...document.querySelectorAll('#rows tbody tr')].map(row => row.id)", &[]);
         let rows: Vec<String> = serde_json::from_value(rows).unwrap();
         assert!(!rows.is_empty(), "page {page}");
         assert!(rows.iter().all(|row| !seen.contains(row)), "page {page} shows something again");
         seen.extend(rows);
-        let took = person.server_ms();
+        let took = page_driver.server_ms();
         println!("operations: page {page} took the server {took} ms");
         assert!(took < PAGE_MS_MAX, "page {page} took the server {took} ms");
-        person.click("nav.pager a[rel=next]");
+        page_driver.click("nav.pager a[rel=next]");
     }
     // And back to the beginning.
-    person.click("nav.pager a[rel=first]");
-    person.until_path("/console/operations");
-    person.until_text(&format!("#o{id}"), &id[28..]);
-    person.expect_no_complaint();
+    page_driver.click("nav.pager a[rel=first]");
+    page_driver.until_path("/console/operations");
+    page_driver.until_text(&format!("#o{id}"), &id[28..]);
+    page_driver.expect_no_error();
 }

@@ -1,52 +1,52 @@
 //! Without a keyboard, as far as that goes.
 
-use crate::house::House;
-use crate::person::Person;
+use crate::fixture::BrowserFixture;
+use crate::page_driver::PageDriver;
 use crate::pictures::look;
 
 #[test]
 fn the_mouse_is_enough_from_the_list_to_cancelling() {
-    let house = House::open();
-    let (id, other) = (house.submit_waiting(), house.submit_waiting());
-    let person = Person::new(&house.url);
-    person.sign_in(&house.token);
-    person.click_on("nav.menu a", "Operations");
-    person.until_path("/console/operations");
-    person.click_on("nav.quick a", "Failed");
-    person.until_text("#rows", "No operation matches these filters.");
-    person.click_on("nav.quick a", "Unfinished");
-    person.until_text(&format!("#o{id}"), &id[28..]);
-    person.click(&format!("#rows a[href$='{id}']"));
-    person.until_path(&format!("/console/operations/{id}"));
-    person.until_live();
+    let fixture = BrowserFixture::open();
+    let (id, other) = (fixture.submit_waiting(), fixture.submit_waiting());
+    let page_driver = PageDriver::new(&fixture.url);
+    page_driver.sign_in(&fixture.token);
+    page_driver.click_on("nav.menu a", "Operations");
+    page_driver.until_path("/console/operations");
+    page_driver.click_on("nav.quick a", "Failed");
+    page_driver.until_text("#rows", "No operation matches these filters.");
+    page_driver.click_on("nav.quick a", "Unfinished");
+    page_driver.until_text(&format!("#o{id}"), &id[28..]);
+    page_driver.click(&format!("#rows a[href$='{id}']"));
+    page_driver.until_path(&format!("/console/operations/{id}"));
+    page_driver.until_live();
 
-    person.click_on("#now-why button", "Cancel");
-    person.until_text("dialog", "Cancel this operation?");
-    look(&person, "dialog");
-    person.click_on("dialog button", "Back");
-    person.until_gone("dialog");
-    assert_eq!(house.phase(&id), "waiting");
+    page_driver.click_on("#now-why button", "Cancel");
+    page_driver.until_text("dialog", "Cancel this operation?");
+    look(&page_driver, "dialog");
+    page_driver.click_on("dialog button", "Back");
+    page_driver.until_gone("dialog");
+    assert_eq!(fixture.phase(&id), "waiting");
 
-    person.click_on("#now-why button", "Cancel");
-    person.click_on("dialog button", "Cancel");
-    house.until_phase(&id, "cancelled");
-    person.until_text("#now-why .chip", "cancelled");
-    assert_eq!(house.phase(&other), "waiting", "nobody asked for that");
-    person.expect_no_complaint();
+    page_driver.click_on("#now-why button", "Cancel");
+    page_driver.click_on("dialog button", "Cancel");
+    fixture.until_phase(&id, "cancelled");
+    page_driver.until_text("#now-why .chip", "cancelled");
+    assert_eq!(fixture.phase(&other), "waiting", "nobody asked for that");
+    page_driver.expect_no_error();
 }
 
 #[test]
 fn an_operation_is_paused_and_goes_on() {
-    let house = House::open();
-    let id = house.submit_waiting();
-    let person = Person::new(&house.url);
-    person.sign_in(&house.token);
-    person.go(&format!("/console/operations/{id}"));
+    let fixture = BrowserFixture::open();
+    let id = fixture.submit_waiting();
+    let page_driver = PageDriver::new(&fixture.url);
+    page_driver.sign_in(&fixture.token);
+    page_driver.go(&format!("/console/operations/{id}"));
     for (verb, phase) in [("Pause", "paused"), ("Resume", "waiting")] {
-        person.click_on("#now-why button", verb);
-        person.click_on("dialog button", verb);
-        house.until_phase(&id, phase);
-        person.until_text("#now-why .chip", phase);
+        page_driver.click_on("#now-why button", verb);
+        page_driver.click_on("dialog button", verb);
+        fixture.until_phase(&id, phase);
+        page_driver.until_text("#now-why .chip", phase);
     }
-    person.expect_no_complaint();
+    page_driver.expect_no_error();
 }

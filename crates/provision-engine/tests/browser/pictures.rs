@@ -1,4 +1,4 @@
-//! Pictures of pages, in both themes, on a desk and on a phone. They are kept in `target/screenshots`.
+//! Pictures of pages, in both themes, on a queue and on a phone. They are kept in `target/screenshots`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use crate::axe;
-use crate::person::Person;
+use crate::page_driver::PageDriver;
 use crate::wire::Wire;
 
 const DESK: u32 = 1440;
@@ -38,45 +38,45 @@ fn place(name: &str) -> PathBuf {
 /// Looks at the page that is open in every way: axe has nothing to say, a phone shows all of it without scrolling
 /// sideways, the browser has no complaint, and there is a picture.
 #[track_caller]
-pub(crate) fn look(person: &Person, name: &str) {
+pub(crate) fn look(page_driver: &PageDriver, name: &str) {
     for theme in ["light", "dark"] {
         for width in [DESK, PHONE] {
-            pretend(person, theme, width);
-            let faults = axe::faults(person);
+            pretend(page_driver, theme, width);
+            let faults = axe::faults(page_driver);
             assert!(faults.is_empty(), "{name} ({theme}, {width} pixels) is not for everybody:{faults}");
-            let wide = sticks_out(person);
+            let wide = sticks_out(page_driver);
             assert!(wide.is_empty(), "{name} scrolls sideways at {width} pixels: {wide:#?}");
-            shoot(&person.browser().wire, width, &place(&format!("{name}-{theme}-{width}")));
+            shoot(&page_driver.browser().wire, width, &place(&format!("{name}-{theme}-{width}")));
             testing::count("screenshots", 1);
         }
     }
-    let wire = &person.browser().wire;
+    let wire = &page_driver.browser().wire;
     wire.chromium("Emulation.clearDeviceMetricsOverride", &json!({}));
     wire.chromium("Emulation.setEmulatedMedia", &json!({ "features": [] }));
-    person.expect_no_complaint();
+    page_driver.expect_no_error();
 }
 
 /// From now on the browser is a phone.
-pub(crate) fn phone(person: &Person) {
-    size(&person.browser().wire, PHONE, HEIGHT_MIN);
+pub(crate) fn phone(page_driver: &PageDriver) {
+    size(&page_driver.browser().wire, PHONE, HEIGHT_MIN);
 }
 
 /// What sticks out on the right, so that one has to scroll sideways; nothing, if nobody has to.
 #[track_caller]
-pub(crate) fn sticks_out(person: &Person) -> Vec<String> {
-    serde_json::from_value(person.script(STICKS_OUT, &[])).unwrap()
+pub(crate) fn sticks_out(page_driver: &PageDriver) -> Vec<String> {
+    serde_json::from_value(page_driver.script(STICKS_OUT, &[])).unwrap()
 }
 
 /// A picture for the README, made anew with `UPDATE=1`.
 #[track_caller]
-pub(crate) fn keep(person: &Person, name: &str, height: u32) {
+pub(crate) fn keep(page_driver: &PageDriver, name: &str, height: u32) {
     let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/pictures").join(format!("{name}.png"));
     if std::env::var_os("UPDATE").is_some() {
         fs::create_dir_all(kept.parent().unwrap()).unwrap();
-        size(&person.browser().wire, 1200, u64::from(height));
-        settle(person);
-        fs::write(&kept, capture(&person.browser().wire)).unwrap();
-        person.browser().wire.chromium("Emulation.clearDeviceMetricsOverride", &json!({}));
+        size(&page_driver.browser().wire, 1200, u64::from(height));
+        settle(page_driver);
+        fs::write(&kept, capture(&page_driver.browser().wire)).unwrap();
+        page_driver.browser().wire.chromium("Emulation.clearDeviceMetricsOverride", &json!({}));
     }
     let bytes = fs::metadata(&kept).map(|file| file.len()).unwrap_or_default();
     assert!((1..=150_000).contains(&bytes), "{name}.png has {bytes} bytes; make it with UPDATE=1");
@@ -98,22 +98,22 @@ pub(crate) fn keep_failure(wire: &Wire) {
     eprintln!("visible, live: {state:?}\nthe browser said: {said:?}");
 }
 
-fn pretend(person: &Person, theme: &str, width: u32) {
-    let wire = &person.browser().wire;
+fn pretend(page_driver: &PageDriver, theme: &str, width: u32) {
+    let wire = &page_driver.browser().wire;
     let features = json!([
         { "name": "prefers-color-scheme", "value": theme },
         { "name": "prefers-reduced-motion", "value": "reduce" },
     ]);
     wire.chromium("Emulation.setEmulatedMedia", &json!({ "features": features }));
     size(wire, width, HEIGHT_MIN);
-    settle(person);
+    settle(page_driver);
 }
 
 /// Until the page is drawn as it will stay.
-fn settle(person: &Person) {
+fn settle(page_driver: &PageDriver) {
     let drawn =
         "return new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))";
-    person.script(drawn, &[]);
+    page_driver.script(drawn, &[]);
 }
 
 fn size(wire: &Wire, width: u32, height: u64) {

@@ -2,132 +2,132 @@
 
 use serde_json::{Value, json};
 
-use crate::house::House;
+use crate::fixture::BrowserFixture;
 use crate::launching::{
-    ONWARD, expect_machines, fill_in, launch, quick_house, say_key, say_what, say_where, until_built_by,
+    ONWARD, expect_machines, fill_in, launch, quick_engine, say_key, say_what, say_where, until_built_by,
     until_launched, until_machines_run,
 };
-use crate::person::Person;
+use crate::page_driver::PageDriver;
 use crate::pictures::look;
 use crate::stage::until;
 
 /// Chooses the way, looks over everything and launches; the page of the launch follows.
 #[track_caller]
-fn choose(person: &Person, profile: &str, title: &str) {
-    if !person.has(".advanced[open]") {
-        person.click(".advanced > summary");
+fn choose(page_driver: &PageDriver, profile: &str, title: &str) {
+    if !page_driver.has(".advanced[open]") {
+        page_driver.click(".advanced > summary");
     }
-    person.until_text(".advanced", title);
-    person.click(&format!("input[name=profile][value={profile}]"));
-    person.click(ONWARD);
-    until_launched(person);
+    page_driver.until_text(".advanced", title);
+    page_driver.click(&format!("input[name=profile][value={profile}]"));
+    page_driver.click(ONWARD);
+    until_launched(page_driver);
 }
 
 /// The step of the launch, as the API has it.
 #[track_caller]
-fn step(house: &House, person: &Person, name: &str) -> Value {
-    let launch = launch(house, person);
+fn step(fixture: &BrowserFixture, page_driver: &PageDriver, name: &str) -> Value {
+    let launch = launch(fixture, page_driver);
     let found = launch["steps"].as_array().unwrap().iter().find(|step| step["name"] == name);
     found.unwrap_or_else(|| panic!("{launch:#}")).clone()
 }
 
 /// What the Image Builder told others about builds, in order.
 #[track_caller]
-fn told(house: &House) -> Vec<String> {
-    let notices = house.far("image-builder/notices");
+fn told(fixture: &BrowserFixture) -> Vec<String> {
+    let notices = fixture.far("image-builder/notices");
     let kind = |notice: &Value| notice["kind"].as_str().unwrap().to_owned();
     notices["notices"].as_array().unwrap().iter().map(kind).collect()
 }
 
-fn release(house: &House, compose: &str) {
-    house.turn(&format!("image-builder/composes/{compose}/release"), &json!({}));
+fn release(fixture: &BrowserFixture, compose: &str) {
+    fixture.turn(&format!("image-builder/composes/{compose}/release"), &json!({}));
 }
 
 #[test]
-fn whoever_expects_machines_in_the_inventory_finds_them_there() {
-    let house = quick_house();
-    let person = Person::new(&house.url);
-    person.sign_in(&house.token);
-    fill_in(&person, |person| say_where(person, "2"));
-    choose(&person, "inventory", "show it in the inventory");
-    until_machines_run(&house, &person, "2 machines run");
-    expect_machines(&house, &person, 2);
-    assert_eq!(step(&house, &person, "register_in_inventory")["state"], "succeeded");
+fn the_one_who_expects_machines_in_the_inventory_finds_them_there() {
+    let fixture = quick_engine();
+    let page_driver = PageDriver::new(&fixture.url);
+    page_driver.sign_in(&fixture.token);
+    fill_in(&page_driver, |page_driver| say_where(page_driver, "2"));
+    choose(&page_driver, "inventory", "show it in the inventory");
+    until_machines_run(&fixture, &page_driver, "2 machines run");
+    expect_machines(&fixture, &page_driver, 2);
+    assert_eq!(step(&fixture, &page_driver, "register_in_inventory")["state"], "succeeded");
 
-    let made = launch(&house, &person);
-    person.click_on("main a", "Show in the inventory");
+    let made = launch(&fixture, &page_driver);
+    page_driver.click_on("main a", "Show in the inventory");
     for instance in made["instances"].as_array().unwrap() {
-        person.until_text("#now", instance["instance_id"].as_str().unwrap());
+        page_driver.until_text("#now", instance["instance_id"].as_str().unwrap());
     }
-    person.expect_no_complaint();
+    page_driver.expect_no_error();
 }
 
 /// The build begins while nobody knows yet where to launch, and only a callback says that it is over.
 #[test]
 fn a_callback_and_words_that_come_later_bring_machines() {
-    let house = quick_house();
-    house.turn("image-builder/notify", &json!({ "callbacks": true, "events": false }));
-    house.turn("image-builder/faults/hold", &json!({ "times": 1 }));
-    let person = Person::new(&house.url);
-    person.sign_in(&house.token);
-    person.go("/console/launch");
-    say_what(&person);
-    person.click(ONWARD);
-    person.until_text("h2", "Account and instances");
-    person.click_on("#wizard button", "decide the rest later");
-    person.until_text("h2", "Review");
-    choose(&person, "images", "Wait for a callback");
-    person.until_text("main", "It waits for you");
-    let compose = until_built_by(&house, &person);
-    look(&person, "launch-waits-for-parameters");
+    let fixture = quick_engine();
+    fixture.turn("image-builder/notify", &json!({ "callbacks": true, "events": false }));
+    fixture.turn("image-builder/faults/hold", &json!({ "times": 1 }));
+    let page_driver = PageDriver::new(&fixture.url);
+    page_driver.sign_in(&fixture.token);
+    page_driver.go("/console/launch");
+    say_what(&page_driver);
+    page_driver.click(ONWARD);
+    page_driver.until_text("h2", "Account and instances");
+    page_driver.click_on("#wizard button", "decide the rest later");
+    page_driver.until_text("h2", "Review");
+    choose(&page_driver, "images", "Wait for a callback");
+    page_driver.until_text("main", "It waits for you");
+    let compose = until_built_by(&fixture, &page_driver);
+    look(&page_driver, "launch-waits-for-parameters");
 
-    let page = person.path();
-    person.click_on("main a", "Say where to launch it");
-    person.until_text("h1", "Where to launch it");
-    say_where(&person, "99");
-    say_key(&person);
-    person.click_on("form.wizard button", "Launch it there");
-    person.until_text("#amount-said", "45");
-    assert_eq!(person.value("#pubkey_name"), "mine", "what was typed is still there");
-    person.complaints();
-    look(&person, "launch-parameters-corrected");
-    person.fill("#amount", "2");
-    person.click_on("form.wizard button", "Launch it there");
-    person.until_path(&page);
-    person.until_text(".flash.good", "It knows where to launch now.");
-    assert_eq!(launch(&house, &person)["instances"], json!([]), "the image is not there yet");
+    let page = page_driver.path();
+    page_driver.click_on("main a", "Say where to launch it");
+    page_driver.until_text("h1", "Where to launch it");
+    say_where(&page_driver, "99");
+    say_key(&page_driver);
+    page_driver.click_on("form.wizard button", "Launch it there");
+    page_driver.until_text("#amount-said", "45");
+    assert_eq!(page_driver.value("#pubkey_name"), "mine", "what was typed is still there");
+    page_driver.error_texts();
+    look(&page_driver, "launch-parameters-corrected");
+    page_driver.fill("#amount", "2");
+    page_driver.click_on("form.wizard button", "Launch it there");
+    page_driver.until_path(&page);
+    page_driver.until_text(".flash.good", "It knows where to launch now.");
+    assert_eq!(launch(&fixture, &page_driver)["instances"], json!([]), "the image is not there yet");
 
-    release(&house, &compose);
-    until_machines_run(&house, &person, "2 machines run");
-    expect_machines(&house, &person, 2);
-    assert_eq!(told(&house), ["callback"]);
-    person.go("/console/images");
-    person.until_text("main", "web");
-    look(&person, "images");
+    release(&fixture, &compose);
+    until_machines_run(&fixture, &page_driver, "2 machines run");
+    expect_machines(&fixture, &page_driver, 2);
+    assert_eq!(told(&fixture), ["callback"]);
+    page_driver.go("/console/images");
+    page_driver.until_text("main", "web");
+    look(&page_driver, "images");
 }
 
 /// The engine would also look for itself, but later.
 #[test]
 fn a_message_in_kafka_brings_machines() {
-    let house = quick_house();
-    house.turn("image-builder/notify", &json!({ "callbacks": false, "events": true }));
-    house.turn("image-builder/faults/hold", &json!({ "times": 1 }));
-    let person = Person::new(&house.url);
-    person.sign_in(&house.token);
-    fill_in(&person, |person| say_where(person, "1"));
-    choose(&person, "events", "Wait for a message in Kafka");
-    person.until_live();
-    let compose = until_built_by(&house, &person);
-    let builds = || step(&house, &person, "build_image");
+    let fixture = quick_engine();
+    fixture.turn("image-builder/notify", &json!({ "callbacks": false, "events": true }));
+    fixture.turn("image-builder/faults/hold", &json!({ "times": 1 }));
+    let page_driver = PageDriver::new(&fixture.url);
+    page_driver.sign_in(&fixture.token);
+    fill_in(&page_driver, |page_driver| say_where(page_driver, "1"));
+    choose(&page_driver, "events", "Wait for a message in Kafka");
+    page_driver.until_live();
+    let compose = until_built_by(&fixture, &page_driver);
+    let builds = || step(&fixture, &page_driver, "build_image");
     until("a launch that waits", || (builds()["state"] == "waiting").then_some(()));
-    person.until_text("main", "building");
-    look(&person, "launch-waits-for-a-message");
+    page_driver.until_text("main", "building");
+    look(&page_driver, "launch-waits-for-a-message");
     let next_look = builds()["next_attempt_at"].as_str().unwrap().to_owned();
-    release(&house, &compose);
-    until_machines_run(&house, &person, "The machine runs");
-    expect_machines(&house, &person, 1);
-    assert_eq!(told(&house), ["event"]);
+    release(&fixture, &compose);
+    until_machines_run(&fixture, &page_driver, "The machine runs");
+    expect_machines(&fixture, &page_driver, 1);
+    assert_eq!(told(&fixture), ["event"]);
     let built = builds();
     assert!(built["finished_at"].as_str().unwrap() < next_look.as_str(), "{built} and not at {next_look}");
-    person.expect_no_complaint();
+    page_driver.expect_no_error();
 }

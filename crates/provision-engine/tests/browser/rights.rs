@@ -3,42 +3,42 @@
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::house::House;
+use crate::fixture::BrowserFixture;
 use crate::launching::KEY;
-use crate::person::Person;
+use crate::page_driver::PageDriver;
 use crate::pictures::look;
-use crate::stage::{Place, until};
+use crate::stage::{DataDirectory, until};
 
 #[test]
 fn who_may_only_read_sees_everything_and_no_buttons() {
-    let house = House::open();
-    let id = house.submit_waiting();
-    let person = Person::new(&house.url);
-    person.sign_in(&house.token_for("reader"));
-    let menu = person.text("nav.menu");
+    let fixture = BrowserFixture::open();
+    let id = fixture.submit_waiting();
+    let page_driver = PageDriver::new(&fixture.url);
+    page_driver.sign_in(&fixture.token_for("reader"));
+    let menu = page_driver.text("nav.menu");
     assert!(menu.contains("Operations") && menu.contains("Workflows"), "{menu}");
     assert!(!menu.contains("Build and launch") && !menu.contains("Administration"), "{menu}");
 
-    person.go(&format!("/console/operations/{id}"));
-    person.until_text("main", "waiting");
-    person.until_text("main", "rest");
-    assert!(!person.has("main form[method=post]"), "{}", person.text("main"));
-    look(&person, "operation-for-a-reader");
+    page_driver.go(&format!("/console/operations/{id}"));
+    page_driver.until_text("main", "waiting");
+    page_driver.until_text("main", "rest");
+    assert!(!page_driver.has("main form[method=post]"), "{}", page_driver.text("main"));
+    look(&page_driver, "operation-for-a-reader");
 
     for page in ["/console/launch", "/console/admin"] {
-        let (status, said) = person.fetch(page);
+        let (status, said) = page_driver.fetch(page);
         assert_eq!(status, 403, "{page}: {said}");
     }
 }
 
 #[test]
 fn who_may_only_launch_is_led_to_the_launches() {
-    let house = House::open();
-    let person = Person::new(&house.url);
-    person.go("/console");
-    person.type_token(&house.token_for("launcher"));
-    person.until_path("/console/launches");
-    let menu = person.text("nav.menu");
+    let fixture = BrowserFixture::open();
+    let page_driver = PageDriver::new(&fixture.url);
+    page_driver.go("/console");
+    page_driver.type_token(&fixture.token_for("launcher"));
+    page_driver.until_path("/console/launches");
+    let menu = page_driver.text("nav.menu");
     assert!(menu.contains("Build and launch") && menu.contains("Inventory"), "{menu}");
     assert!(!menu.contains("Operations") && !menu.contains("Runtimes"), "{menu}");
 }
@@ -111,34 +111,34 @@ const RESTLESS: [&str; 3] = ["checked_at", "seen_at", "expires_at"];
 
 /// Puts something of everything into a house, all of it at rest; answers what stands for each `{name}` in a form.
 #[track_caller]
-fn furnish(house: &House) -> Vec<(&'static str, String)> {
-    let run = |arguments: &[&str]| house.place.expect(0, arguments).out.trim().to_owned();
+fn furnish(fixture: &BrowserFixture) -> Vec<(&'static str, String)> {
+    let run = |arguments: &[&str]| fixture.place.expect(0, arguments).out.trim().to_owned();
     let first = |path: &str, pointer: &str| {
-        let found = house.api(Method::GET, path, None);
+        let found = fixture.api(Method::GET, path, None);
         let value = found.pointer(pointer).unwrap_or_else(|| panic!("{pointer} in {found}")).clone();
         value.as_str().map_or_else(|| value.to_string(), str::to_owned)
     };
-    house.place.write("mine.pub", &format!("{KEY}\n"));
+    fixture.place.write("mine.pub", &format!("{KEY}\n"));
     let image = ["--image", "ami-0abc0000000000001", "--source", "sandbox", "--type", "t3.small"];
     run(&[&["launch", "--key", "mine.pub", "--wait"], &image[..]].concat());
     let launch = first("/api/provisioning/v1/launches", "/data/0/id");
     let key = first("/api/provisioning/v1/pubkeys", "/data/0/id");
-    house.turn("image-builder/faults/hold", &json!({ "times": 1 }));
+    fixture.turn("image-builder/faults/hold", &json!({ "times": 1 }));
     let build = json!({ "distribution": "rhel-9", "image_requests": [{ "architecture": "x86_64", "image_type": "aws",
         "upload_request": { "type": "aws", "options": { "share_with_accounts": ["123456789012"] } } }] });
     let body = json!({ "provider": "aws", "profile": "images", "image": { "build": build } });
-    let begun = house.api(Method::POST, "/api/provisioning/v1/launches", Some(&body));
+    let begun = fixture.api(Method::POST, "/api/provisioning/v1/launches", Some(&body));
     let operation = |launch: &Value| launch["operation_id"].as_str().unwrap().to_owned();
-    house.until_phase(&operation(&begun), "waiting");
+    fixture.until_phase(&operation(&begun), "waiting");
 
     let how = ["--param", "name=first", "--param", "region=westeurope"];
     run(&[&["instances", "create", "first", "--plan", "azure", "--wait"], &how[..]].concat());
     run(&["instances", "bind", "first"]);
-    house.api(Method::POST, "/users", Some(&json!({ "name": "grace", "role": "reader" })));
-    until("notices that are delivered", || at_rest(house).then_some(()));
+    fixture.api(Method::POST, "/users", Some(&json!({ "name": "grace", "role": "reader" })));
+    until("notices that are delivered", || at_rest(fixture).then_some(()));
     let parameters = "source_id=sandbox&region=us-east-1&instance_type=t3.small&amount=1&key=kept&pubkey_id=";
     vec![
-        ("operation", house.submit_waiting()),
+        ("operation", fixture.submit_waiting()),
         ("build", operation(&begun)),
         ("building", begun["id"].as_str().unwrap().to_owned()),
         ("launch", launch),
@@ -153,8 +153,8 @@ fn furnish(house: &House) -> Vec<(&'static str, String)> {
 }
 
 /// Whether nothing happens any more, also not what follows the end of a launch.
-fn at_rest(house: &House) -> bool {
-    let all = house.api(Method::GET, "/operations", None);
+fn at_rest(fixture: &BrowserFixture) -> bool {
+    let all = fixture.api(Method::GET, "/operations", None);
     let all = all["items"].as_array().unwrap();
     let is_told = all.iter().any(|one| one["workflow"] == "notice.deliver");
     is_told && all.iter().all(|one| one["phase"] == "succeeded" || one["phase"] == "waiting")
@@ -162,9 +162,9 @@ fn at_rest(house: &House) -> bool {
 
 /// All things as they are.
 #[track_caller]
-fn world(house: &House) -> Vec<Value> {
-    let mut all: Vec<Value> = THINGS.iter().map(|path| house.api(Method::GET, path, None)).collect();
-    all.push(house.place.json(&["serverless", "list"]));
+fn world(fixture: &BrowserFixture) -> Vec<Value> {
+    let mut all: Vec<Value> = THINGS.iter().map(|path| fixture.api(Method::GET, path, None)).collect();
+    all.push(fixture.place.json(&["serverless", "list"]));
     all.iter_mut().for_each(calm);
     all
 }
@@ -189,15 +189,15 @@ fn told(status: u64, page: &str) -> &str {
 
 #[test]
 fn who_may_only_read_changes_nothing_with_any_form() {
-    let place = Place::new()
+    let place = DataDirectory::new()
         .env("PROVISION_ENGINE_ONE_USER", "oneadmin")
         .env("PROVISION_ENGINE_ONE_PASSWORD", "opennebula");
-    let house = House::open_in(place);
-    let person = Person::new(&house.url);
-    person.sign_in(&house.token);
-    let furniture = furnish(&house);
-    person.sign_in(&house.token_for("reader"));
-    let before = world(&house);
+    let fixture = BrowserFixture::open_in(place);
+    let page_driver = PageDriver::new(&fixture.url);
+    page_driver.sign_in(&fixture.token);
+    let furniture = furnish(&fixture);
+    page_driver.sign_in(&fixture.token_for("reader"));
+    let before = world(&fixture);
     for (path, fields) in FORMS {
         let filled = |text: &str| {
             let put =
@@ -206,13 +206,13 @@ fn who_may_only_read_changes_nothing_with_any_form() {
         };
         let (path, fields) = (format!("/console/{}", filled(path)), filled(fields));
         let (status, page) =
-            person.post(&path, &json!(format!("{fields}&confirmed=yes&_word={}", person.word())));
+            page_driver.post(&path, &json!(format!("{fields}&confirmed=yes&_word={}", page_driver.word())));
         let told = told(status, &page);
         assert!(SENTENCES.iter().any(|part| told.contains(part)), "{path}: {status} {told:?} on {page}");
     }
-    let after = world(&house);
+    let after = world(&fixture);
     for (before, after) in before.iter().zip(&after) {
         assert_eq!(before, after);
     }
-    assert_eq!(person.text(".who-role"), "reader");
+    assert_eq!(page_driver.text(".who-role"), "reader");
 }

@@ -8,9 +8,9 @@ use std::thread;
 use reqwest::Method;
 use serde_json::json;
 
-use crate::house::House;
-use crate::person::Person;
-use crate::stage::Place;
+use crate::fixture::BrowserFixture;
+use crate::page_driver::PageDriver;
+use crate::stage::DataDirectory;
 
 const BASE: &str = "/engine";
 
@@ -59,36 +59,36 @@ fn links_forms_cookies_and_streams_work_below_a_path() {
     let outside = format!("http://{}{BASE}", listener.local_addr().unwrap());
     let to = Arc::new(OnceLock::new());
     serve(listener, Arc::clone(&to));
-    let house = House::open_with(Place::new(), |place, _| {
+    let fixture = BrowserFixture::open_with(DataDirectory::new(), |place, _| {
         place.env("PROVISION_ENGINE_CONSOLE__PUBLIC_URL", &outside)
     });
-    to.set(house.url.trim_start_matches("http://").to_owned()).unwrap();
+    to.set(fixture.url.trim_start_matches("http://").to_owned()).unwrap();
 
-    let person = Person::new(&outside);
-    person.go("/console");
-    person.until_path("/console/sign-in?back=%2Fconsole");
-    person.sign_in(&house.token);
-    person.until_path("/console");
-    let id = house.submit_waiting();
-    person.click_on("nav.menu a", "Operations");
-    person.until_path("/console/operations");
-    person.click(&format!("#rows a[href$='{id}']"));
-    person.until_path(&format!("/console/operations/{id}"));
-    person.until_live();
+    let page_driver = PageDriver::new(&outside);
+    page_driver.go("/console");
+    page_driver.until_path("/console/sign-in?back=%2Fconsole");
+    page_driver.sign_in(&fixture.token);
+    page_driver.until_path("/console");
+    let id = fixture.submit_waiting();
+    page_driver.click_on("nav.menu a", "Operations");
+    page_driver.until_path("/console/operations");
+    page_driver.click(&format!("#rows a[href$='{id}']"));
+    page_driver.until_path(&format!("/console/operations/{id}"));
+    page_driver.until_live();
     // What a stream sends has links, too.
-    house.api(Method::POST, &format!("/operations/{id}/pause"), Some(&json!({})));
-    person.until_text("#now-why .chip", "paused");
-    person.click_on("#now-why button", "Resume");
-    person.click_on("dialog button", "Resume");
-    house.until_phase(&id, "waiting");
+    fixture.api(Method::POST, &format!("/operations/{id}/pause"), Some(&json!({})));
+    page_driver.until_text("#now-why .chip", "paused");
+    page_driver.click_on("#now-why button", "Resume");
+    page_driver.click_on("dialog button", "Resume");
+    fixture.until_phase(&id, "waiting");
     let elsewhere = "return [...document.querySelectorAll('[href], [action], [src]')]
         .map(one => one.href?.baseVal ?? one.getAttribute('href') ?? one.getAttribute('action') ?? one.src)
         .filter(at => at.startsWith('/') && !at.startsWith('/engine/'))";
-    assert_eq!(person.script(elsewhere, &[]), json!([]));
-    let cookie = person.browser().wire.get("/cookie/pe_session").unwrap();
+    assert_eq!(page_driver.script(elsewhere, &[]), json!([]));
+    let cookie = page_driver.browser().wire.get("/cookie/pe_session").unwrap();
     assert_eq!(cookie["path"], BASE);
-    person.click("header .who summary");
-    person.click_on("header .who-card button", "Sign out");
-    person.until_path("/console/sign-in");
-    person.expect_no_complaint();
+    page_driver.click("header .who summary");
+    page_driver.click_on("header .who-card button", "Sign out");
+    page_driver.until_path("/console/sign-in");
+    page_driver.expect_no_error();
 }

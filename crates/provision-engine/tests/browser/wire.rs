@@ -16,12 +16,12 @@ pub(crate) struct Wire {
 
 /// Why the browser did not do it.
 #[derive(Debug)]
-pub(crate) struct Refusal {
+pub(crate) struct DriverErrorBody {
     pub(crate) error: String,
     pub(crate) message: String,
 }
 
-impl Refusal {
+impl DriverErrorBody {
     /// The page is not there yet, or is just being changed.
     pub(crate) fn may_pass(&self) -> bool {
         matches!(
@@ -56,32 +56,33 @@ impl Wire {
     }
 
     /// From now on everything is about one session. Answers the browser's process.
-    pub(crate) fn begin(&mut self, wanted: &Value) -> Result<u64, Refusal> {
+    pub(crate) fn begin(&mut self, wanted: &Value) -> Result<u64, DriverErrorBody> {
         let capabilities = json!({ "capabilities": { "alwaysMatch": wanted } });
         let begun = self.post("/session", &capabilities)?;
         self.at = format!("{}/session/{}", self.at, begun["sessionId"].as_str().unwrap());
         Ok(begun["capabilities"]["goog:processID"].as_u64().unwrap())
     }
 
-    pub(crate) fn get(&self, path: &str) -> Result<Value, Refusal> {
+    pub(crate) fn get(&self, path: &str) -> Result<Value, DriverErrorBody> {
         self.send(Method::GET, path, None)
     }
 
-    pub(crate) fn post(&self, path: &str, body: &Value) -> Result<Value, Refusal> {
+    pub(crate) fn post(&self, path: &str, body: &Value) -> Result<Value, DriverErrorBody> {
         self.send(Method::POST, path, Some(body))
     }
 
-    pub(crate) fn delete(&self, path: &str) -> Result<Value, Refusal> {
+    pub(crate) fn delete(&self, path: &str) -> Result<Value, DriverErrorBody> {
         self.send(Method::DELETE, path, None)
     }
 
     /// What only Chromium can do.
     pub(crate) fn chromium(&self, command: &str, params: &Value) -> Value {
         let asked = json!({ "cmd": command, "params": params });
-        self.post("/goog/cdp/execute", &asked).unwrap_or_else(|refusal| panic!("{command}: {refusal:?}"))
+        self.post("/goog/cdp/execute", &asked)
+            .unwrap_or_else(|error_response| panic!("{command}: {error_response:?}"))
     }
 
-    fn send(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Value, Refusal> {
+    fn send(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Value, DriverErrorBody> {
         let answer = self.runtime.block_on(async {
             let request = self.client.request(method, format!("{}{path}", self.at));
             let request = match body {
@@ -98,6 +99,6 @@ impl Wire {
             return Ok(value);
         }
         let text = |key: &str| value[key].as_str().unwrap_or_default().to_owned();
-        Err(Refusal { error: text("error"), message: text("message") })
+        Err(DriverErrorBody { error: text("error"), message: text("message") })
     }
 }

@@ -1,37 +1,37 @@
 //! Everything that matters works in a browser that runs no script.
 
-use crate::house::House;
-use crate::person::Person;
+use crate::fixture::BrowserFixture;
+use crate::page_driver::PageDriver;
 
 #[test]
 fn operations_are_found_and_cancelled_without_a_script() {
-    let house = House::open();
-    let id = house.submit_waiting();
-    let (name, password) = house.first_user();
-    let person = Person::new(&house.url);
-    person.without_script();
-    person.go("/console/operations");
-    person.type_password(&name, &password);
-    person.until_path("/console/operations");
-    person.click_on("nav.quick a", "Unfinished");
-    person.click(&format!("#rows a[href$='{id}']"));
-    person.until_path(&format!("/console/operations/{id}"));
-    person.until_text("#now-why .chip", "waiting");
+    let fixture = BrowserFixture::open();
+    let id = fixture.submit_waiting();
+    let (name, password) = fixture.first_user();
+    let page_driver = PageDriver::new(&fixture.url);
+    page_driver.without_script();
+    page_driver.go("/console/operations");
+    page_driver.type_password(&name, &password);
+    page_driver.until_path("/console/operations");
+    page_driver.click_on("nav.quick a", "Unfinished");
+    page_driver.click(&format!("#rows a[href$='{id}']"));
+    page_driver.until_path(&format!("/console/operations/{id}"));
+    page_driver.until_text("#now-why .chip", "waiting");
 
     // Without a dialog there is a page that asks.
-    person.click_on("#now-why button", "Cancel");
-    person.until_text("h1", "Cancel this operation?");
-    person.click_on("main a", "Back");
-    person.until_path(&format!("/console/operations/{id}"));
-    assert_eq!(house.phase(&id), "waiting");
-    person.click_on("#now-why button", "Cancel");
-    person.fill("#reason", "no script");
-    person.click_on("main form button", "Cancel");
-    house.until_phase(&id, "cancelled");
-    person.go(&format!("/console/operations/{id}"));
-    person.until_text("#now-why .chip", "cancelled");
+    page_driver.click_on("#now-why button", "Cancel");
+    page_driver.until_text("h1", "Cancel this operation?");
+    page_driver.click_on("main a", "Back");
+    page_driver.until_path(&format!("/console/operations/{id}"));
+    assert_eq!(fixture.phase(&id), "waiting");
+    page_driver.click_on("#now-why button", "Cancel");
+    page_driver.fill("#reason", "no script");
+    page_driver.click_on("main form button", "Cancel");
+    fixture.until_phase(&id, "cancelled");
+    page_driver.go(&format!("/console/operations/{id}"));
+    page_driver.until_text("#now-why .chip", "cancelled");
 
-    person.click(".who summary");
-    person.click_on(".who-card button", "Sign out");
-    person.until_path("/console/sign-in");
+    page_driver.click(".who summary");
+    page_driver.click_on(".who-card button", "Sign out");
+    page_driver.until_path("/console/sign-in");
 }

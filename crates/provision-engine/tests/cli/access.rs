@@ -2,11 +2,11 @@
 
 use rustix::process::Signal;
 
-use crate::stage::{Place, until};
+use crate::stage::{DataDirectory, until};
 
 #[test]
 fn a_token_may_do_what_its_role_says_and_nothing_more() {
-    let place = Place::new();
+    let place = DataDirectory::new();
     let server = place.serve(&["--sandbox"]);
     let token =
         place.expect(0, &["tokens", "create", "--role", "reader", "--name", "eyes", "--expires", "1h"]);
@@ -15,7 +15,7 @@ fn a_token_may_do_what_its_role_says_and_nothing_more() {
 
     // Elsewhere, so that only the flags and the environment can help.
     let elsewhere =
-        Place::new().env("PROVISION_ENGINE_SERVER", &server.url).env("PROVISION_ENGINE_TOKEN", token);
+        DataDirectory::new().env("PROVISION_ENGINE_SERVER", &server.url).env("PROVISION_ENGINE_TOKEN", token);
     elsewhere.expect(0, &["operations", "list"]);
     let id = place.submit(&["--param", "wait_ms=600000"]);
     for denied in [
@@ -27,7 +27,7 @@ fn a_token_may_do_what_its_role_says_and_nothing_more() {
         let ran = elsewhere.expect(6, denied);
         assert!(ran.err.contains("code: forbidden") && ran.out.is_empty(), "{denied:?}: {ran:?}");
     }
-    let nobody = Place::new().env("PROVISION_ENGINE_SERVER", &server.url);
+    let nobody = DataDirectory::new().env("PROVISION_ENGINE_SERVER", &server.url);
     let ran = nobody.expect(6, &["operations", "list"]);
     assert!(ran.err.contains("code: unauthenticated") && ran.err.contains("--token"), "{ran:?}");
     nobody.expect(6, &["--token", "pe_wrong", "operations", "list"]);
@@ -50,12 +50,12 @@ fn a_token_may_do_what_its_role_says_and_nothing_more() {
     assert!(place.expect(5, &["tokens", "delete", "admin"]).err.contains("last-admin"));
 }
 
-fn key_ids(place: &Place) -> Vec<String> {
+fn key_ids(place: &DataDirectory) -> Vec<String> {
     place.expect(0, &["keys", "list", "-o", "name"]).out.lines().map(str::to_owned).collect()
 }
 
 /// As if the last rotation were long ago.
-fn settle(place: &Place) {
+fn settle(place: &DataDirectory) {
     let text = std::fs::read_to_string(place.data("keys.json")).unwrap();
     let mut ring: serde_json::Value = serde_json::from_str(&text).unwrap();
     ring["active_since"] = "2020-01-01T00:00:00Z".into();
@@ -64,7 +64,7 @@ fn settle(place: &Place) {
 
 #[test]
 fn a_rotated_key_reaches_a_running_server_and_old_secrets_still_open() {
-    let place = Place::new();
+    let place = DataDirectory::new();
     assert_eq!(place.json(&["keys", "list"])["items"], serde_json::json!([]));
     let server = place.serve(&["--sandbox"]);
     let [old] = &key_ids(&place)[..] else { panic!("one key is made") };
@@ -105,7 +105,7 @@ fn a_rotated_key_reaches_a_running_server_and_old_secrets_still_open() {
 
 #[test]
 fn a_lost_key_ring_is_not_silently_replaced() {
-    let place = Place::new();
+    let place = DataDirectory::new();
     assert_eq!(place.serve(&[]).stop().code, Some(0));
     std::fs::rename(place.data("keys.json"), place.path("keys.json")).unwrap();
     let refused = place.expect(1, &["serve", "--listen", "127.0.0.1:0"]);

@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use crate::stage::{Place, Sandbox, call};
+use crate::stage::{DataDirectory, Sandbox, call};
 
 /// Stops what was started in the background, also when the test fails.
-struct Background<'a>(&'a Place);
+struct Background<'a>(&'a DataDirectory);
 
 impl Drop for Background<'_> {
     fn drop(&mut self) {
@@ -13,13 +13,13 @@ impl Drop for Background<'_> {
     }
 }
 
-fn status(place: &Place, code: i32) -> Value {
+fn status(place: &DataDirectory, code: i32) -> Value {
     serde_json::from_str(&place.expect(code, &["status", "-o", "json"]).out).unwrap()
 }
 
 #[test]
 fn it_starts_once_tells_its_status_restarts_and_stops() {
-    let place = Place::new();
+    let place = DataDirectory::new();
     let _background = Background(&place);
     assert_eq!(status(&place, 3)["status"], "not_running");
     assert_eq!(place.expect(3, &["status"]).out, "not running\n");
@@ -50,7 +50,7 @@ fn it_starts_once_tells_its_status_restarts_and_stops() {
 
 #[test]
 fn a_start_that_fails_says_why_and_leaves_nothing_running() {
-    let place = Place::new();
+    let place = DataDirectory::new();
     let _background = Background(&place);
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let failed = place.expect(1, &["start", "--listen", &taken.local_addr().unwrap().to_string()]);
@@ -60,7 +60,7 @@ fn a_start_that_fails_says_why_and_leaves_nothing_running() {
 
 #[test]
 fn what_does_not_stop_in_time_is_killed_only_when_asked() {
-    let place = Place::new();
+    let place = DataDirectory::new();
     let sandbox = Sandbox::start(&place);
     let _background = Background(&place);
     let start = ["start", "--listen", "127.0.0.1:0", "--sandbox-url", &sandbox.url];

@@ -3,13 +3,13 @@
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
-use crate::stage::Place;
+use crate::stage::DataDirectory;
 
 const GUIDE: &str = include_str!("../../../../docs/guide/backup.md");
 
 #[test]
 fn a_copy_of_a_database_in_use_is_whole_and_private() {
-    let place = Place::new();
+    let place = DataDirectory::new();
     let server = place.serve(&["--sandbox"]);
     let id = place.expect(0, &["operations", "submit", "demo.hello", "--wait"]).out;
     let made = place.expect(0, &["backup", "copy.db"]);
@@ -19,7 +19,7 @@ fn a_copy_of_a_database_in_use_is_whole_and_private() {
     assert!(place.expect(1, &["backup", "no/such/place"]).err.contains("cannot copy"));
     server.stop();
 
-    let other = Place::new();
+    let other = DataDirectory::new();
     std::fs::create_dir(other.path("data")).unwrap();
     std::fs::copy(place.path("copy.db"), other.data("engine.db")).unwrap();
     std::fs::copy(place.data("keys.json"), other.data("keys.json")).unwrap();

@@ -4,10 +4,10 @@ use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 
-use crate::stage::Place;
+use crate::stage::DataDirectory;
 
 /// Another user of the same machine, with a home of its own and no data directory.
-fn user(place: &Place, arguments: &[&str], input: &str) -> (Option<i32>, String, String) {
+fn user(place: &DataDirectory, arguments: &[&str], input: &str) -> (Option<i32>, String, String) {
     let mut command = place.command(arguments);
     command.env_remove("PROVISION_ENGINE_DATA_DIR").env("HOME", place.path("home"));
     let mut child =
@@ -20,9 +20,9 @@ fn user(place: &Place, arguments: &[&str], input: &str) -> (Option<i32>, String,
 
 #[test]
 fn a_user_logs_in_once_and_switches_between_servers() {
-    let (one, two) = (Place::new(), Place::new());
+    let (one, two) = (DataDirectory::new(), DataDirectory::new());
     let servers = (one.serve(&["--sandbox"]), two.serve(&["--sandbox"]));
-    let token = |place: &Place| std::fs::read_to_string(place.data("admin.token")).unwrap();
+    let token = |place: &DataDirectory| std::fs::read_to_string(place.data("admin.token")).unwrap();
     let run = |arguments: &[&str]| user(&one, arguments, "");
 
     let (code, out, err) = user(&one, &["login", &servers.0.url, "--name", "one"], &token(&one));
@@ -57,7 +57,7 @@ fn a_user_logs_in_once_and_switches_between_servers() {
 
 #[test]
 fn a_login_that_the_server_refuses_stores_nothing() {
-    let place = Place::new();
+    let place = DataDirectory::new();
     let server = place.serve(&[]);
     let (code, _, err) = user(&place, &["login", &server.url], "pe_wrong\n");
     assert_eq!(code, Some(6), "{err}");

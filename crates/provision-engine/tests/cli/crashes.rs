@@ -1,12 +1,12 @@
 //! What the command line makes of a server that dies and comes back.
 
-use crate::stage::{Place, Sandbox, until};
+use crate::stage::{DataDirectory, Sandbox, until};
 
 const KILLS: usize = 5;
 
 #[test]
 fn a_bulk_submit_outlives_its_server_and_doubles_nothing() {
-    let place = Place::new();
+    let place = DataDirectory::new();
     let sandbox = Sandbox::start(&place);
     let serve = ["--sandbox-url", &sandbox.url, "--log-level", "warn"];
     let mut server = place.serve(&serve);
@@ -32,7 +32,7 @@ fn a_bulk_submit_outlives_its_server_and_doubles_nothing() {
 
 #[test]
 fn a_watcher_comes_back_and_shows_every_event_once() {
-    let place = Place::new();
+    let place = DataDirectory::new();
     let sandbox = Sandbox::start(&place);
     let server = place.serve(&["--sandbox-url", &sandbox.url]);
     let id = place.submit(&["--param", "wait_ms=4000"]);

@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 
-use crate::stage::{Place, until};
+use crate::stage::{DataDirectory, until};
 
 #[test]
 fn the_demonstration_shows_every_ending_and_leaves_nothing_behind() {
     let temporary = tempfile::tempdir().unwrap();
     // A configuration of the user must not lead it to a real database.
-    let place = Place::new()
+    let place = DataDirectory::new()
         .env("TMPDIR", temporary.path().to_str().unwrap())
         .env("PROVISION_ENGINE_STORE__DATABASE_URL", "postgres://127.0.0.1:1/none");
     let ran = place.expect(0, &["demo"]);
@@ -23,7 +23,7 @@ fn the_demonstration_shows_every_ending_and_leaves_nothing_behind() {
 
 #[test]
 fn the_demonstration_makes_runtimes_once_and_leaves_none() {
-    let ran = Place::new().expect(0, &["demo", "-o", "json"]);
+    let ran = DataDirectory::new().expect(0, &["demo", "-o", "json"]);
     let report: Value = serde_json::from_str(&ran.out).unwrap();
     assert_eq!(report["ledger"]["greetings"]["standing"], 4, "{report}");
     let count = json!({"made": 2, "taken_back": 2, "standing": 0, "repeats": 0});
@@ -52,7 +52,7 @@ fn the_demonstration_makes_runtimes_once_and_leaves_none() {
 
 #[test]
 fn the_demonstration_launches_what_it_built_and_takes_back_what_failed() {
-    let ran = Place::new().expect(0, &["demo", "-o", "json"]);
+    let ran = DataDirectory::new().expect(0, &["demo", "-o", "json"]);
     let report: Value = serde_json::from_str(&ran.out).unwrap();
     let ledger = &report["ledger"];
     assert_eq!(ledger["images"]["made"], 1, "{report}");
@@ -68,7 +68,7 @@ fn the_demonstration_launches_what_it_built_and_takes_back_what_failed() {
 
 #[test]
 fn the_demonstration_shows_that_there_is_a_kubeconfig_and_not_the_kubeconfig() {
-    let ran = Place::new().expect(0, &["demo", "--log-level", "debug"]);
+    let ran = DataDirectory::new().expect(0, &["demo", "--log-level", "debug"]);
     assert!(ran.err.contains("a kubeconfig of"), "{}", ran.err);
     for secret in ["apiVersion", "token:", "pe_"] {
         assert!(!ran.err.contains(secret) && !ran.out.contains(secret), "{secret} is shown");
@@ -102,7 +102,7 @@ fn browse(link: &str, cookies: &str, form: Option<&[(&str, &str)]>) -> (u16, Str
 
 #[test]
 fn the_console_of_the_demonstration_opens_with_a_link_of_one_use() {
-    let place = Place::new();
+    let place = DataDirectory::new();
     let going = place.begin(&["demo", "--listen", "127.0.0.1:0"]);
     let link = until("the link", || {
         let text = going.err();
@@ -129,7 +129,7 @@ fn the_console_of_the_demonstration_opens_with_a_link_of_one_use() {
 
 #[test]
 fn a_server_whose_output_is_kept_prints_no_link() {
-    let place = Place::new();
+    let place = DataDirectory::new();
     let server = place.serve(&[]);
     until("the welcome", || server.going.err().contains("stop it:").then_some(()));
     assert!(!server.going.err().contains("code="), "{}", server.going.err());

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::stage::{Place, until};
+use crate::stage::{DataDirectory, until};
 
 const SHIPPED: &str = include_str!("../../../../packaging/engine.conf");
 
@@ -33,7 +33,7 @@ fn as_json(conf: &str) -> Value {
 
 #[test]
 fn clients_see_a_complete_file_as_it_is() {
-    let place = Place::new();
+    let place = DataDirectory::new();
     let place = place.env("PROVISION_ENGINE_LOG__DIRECTORY", "logs");
     // The port of the test's own choice is a flag, so the file has to say the same.
     let conf = format!("{SHIPPED}\n:mapping:\n  :nature: 0\n  :nature-s3: 3\n").replace(": 1337", ": 0");
@@ -54,7 +54,7 @@ fn clients_see_a_complete_file_as_it_is() {
 
 #[test]
 fn mistakes_are_named_with_file_line_and_key() {
-    let place = Place::new();
+    let place = DataDirectory::new();
     place.write("engine.conf", ":host: 127.0.0.1\n:port: many\n:prot: 1\n");
     let checked = place.expect(1, &["config", "check", "--engine-conf", "engine.conf"]);
     assert!(
@@ -75,7 +75,7 @@ fn mistakes_are_named_with_file_line_and_key() {
 
 #[test]
 fn the_file_of_an_installation_is_found_and_lies_under_everything_else() {
-    let place = Place::new();
+    let place = DataDirectory::new();
     let prefix = place.path("prefix");
     std::fs::create_dir_all(prefix.join("etc/provision-engine")).unwrap();
     std::fs::write(prefix.join("etc/provision-engine/engine.conf"), ":port: 99\n:timeout: 31\n").unwrap();

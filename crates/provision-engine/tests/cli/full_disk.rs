@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::stage::{Place, until};
+use crate::stage::{DataDirectory, until};
 
 /// Ends with the test.
 struct SmallDisk(PathBuf);
@@ -48,7 +48,7 @@ fn get(url: &str) -> (u16, String) {
 
 #[test]
 fn a_full_disk_is_not_ready_and_ready_again_when_there_is_room() {
-    let place = Place::new();
+    let place = DataDirectory::new();
     let Some(disk) = SmallDisk::mount(&place.path("data")) else {
         println!("not root: only the store was tested with a full disk");
         return;

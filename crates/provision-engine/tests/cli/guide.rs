@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::stage::Place;
+use crate::stage::DataDirectory;
 
 const RUNTIMES: &str = include_str!("../../../../docs/guide/runtimes.md");
 const SERVERLESS: &str = include_str!("../../../../docs/guide/serverless.md");
@@ -11,7 +11,7 @@ const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/runti
 
 /// Runs all lines of shell of a guide against a server of its own, and answers what they print.
 fn play(guide: &str, data_in_guide: &str) -> String {
-    let place = Place::new();
+    let place = DataDirectory::new();
     let server = place.serve(&[]);
     let data = place.path("data");
     let blocks = guide.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next());
@@ -65,7 +65,7 @@ fn the_lines_about_launches_end_with_the_same_machines_under_all_four_profiles()
 
 #[test]
 fn a_dry_run_prints_the_request_with_its_secrets_masked() {
-    let place = Place::new();
+    let place = DataDirectory::new();
     let request = place.json(&["plan", "runtime.provision", "--params", EXAMPLE]);
     let text = request.to_string();
     assert!(!text.contains("not-a-real-password"), "{text}");

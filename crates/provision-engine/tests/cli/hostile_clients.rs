@@ -10,7 +10,7 @@ use engine::{Clock, WallClock};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use testing::count;
 
-use crate::stage::{Place, Server, until};
+use crate::stage::{DataDirectory, ServerProcess, until};
 
 /// Hostile clients of each kind at each API.
 const CLIENTS: usize = 25;
@@ -22,7 +22,7 @@ const IDLE: &str = "2s";
 
 /// How a client behaves badly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum Misbehaviour {
     /// Connects and sends nothing.
     Silent,
     /// Never comes to the end of its header.
@@ -33,16 +33,17 @@ enum Kind {
     Idle,
 }
 
-const KINDS: [Kind; 4] = [Kind::Silent, Kind::SlowHeader, Kind::SlowBody, Kind::Idle];
+const KINDS: [Misbehaviour; 4] =
+    [Misbehaviour::Silent, Misbehaviour::SlowHeader, Misbehaviour::SlowBody, Misbehaviour::Idle];
 
 /// One API, with a good request and the header of one that has a body.
-struct Api {
+struct VictimApi {
     name: &'static str,
     good: String,
     with_body: String,
 }
 
-fn apis(place: &Place) -> Vec<Api> {
+fn apis(place: &DataDirectory) -> Vec<VictimApi> {
     let read = |name: &str| std::fs::read_to_string(place.data(name)).unwrap().trim().to_owned();
     let bearer = format!("Authorization: Bearer {}\r\n", read("admin.token"));
     let basic = |user: &str| {
@@ -51,7 +52,7 @@ fn apis(place: &Place) -> Vec<Api> {
         format!("Authorization: Basic {encoded}\r\nX-Broker-API-Version: 2.17\r\n")
     };
     let broker = basic(&read("broker.credentials"));
-    let api = |name, good: &str, headers: &str, with_body: &str, kind: &str| Api {
+    let api = |name, good: &str, headers: &str, with_body: &str, kind: &str| VictimApi {
         name,
         good: format!("GET {good} HTTP/1.1\r\nHost: a\r\n{headers}"),
         with_body: format!(
@@ -75,30 +76,30 @@ fn apis(place: &Place) -> Vec<Api> {
     ]
 }
 
-struct Client {
-    kind: Kind,
+struct HostileClient {
+    kind: Misbehaviour,
     stream: TcpStream,
     said: String,
     is_closed: bool,
 }
 
-impl Client {
-    fn connect(address: &str, api: &Api, kind: Kind) -> Client {
+impl HostileClient {
+    fn connect(address: &str, api: &VictimApi, kind: Misbehaviour) -> HostileClient {
         let mut stream = TcpStream::connect(address).unwrap();
         let first = match kind {
-            Kind::Silent => String::new(),
-            Kind::SlowHeader => format!("{}X-Slow: ", api.good),
-            Kind::SlowBody => format!("{} ", api.with_body),
-            Kind::Idle => format!("{}\r\n", api.good),
+            Misbehaviour::Silent => String::new(),
+            Misbehaviour::SlowHeader => format!("{}X-Slow: ", api.good),
+            Misbehaviour::SlowBody => format!("{} ", api.with_body),
+            Misbehaviour::Idle => format!("{}\r\n", api.good),
         };
         stream.write_all(first.as_bytes()).unwrap();
         stream.set_nonblocking(true).unwrap();
-        Client { kind, stream, said: String::new(), is_closed: false }
+        HostileClient { kind, stream, said: String::new(), is_closed: false }
     }
 
     /// Sends one more byte, which must not give it more time.
     fn go_on(&mut self) {
-        if matches!(self.kind, Kind::SlowHeader | Kind::SlowBody) {
+        if matches!(self.kind, Misbehaviour::SlowHeader | Misbehaviour::SlowBody) {
             // The server may have closed; what it said last is still to be read.
             let _ = self.stream.write(b" ");
         }
@@ -148,12 +149,12 @@ fn assert_served(what: &str, took: Duration, base: Duration) {
     assert!(took <= SERVED_WITHIN.max(base * 5), "{what}: {took:?} with hostile clients, {base:?} without");
 }
 
-fn address(server: &Server) -> &str {
+fn address(server: &ServerProcess) -> &str {
     server.url.strip_prefix("http://").unwrap()
 }
 
-fn impatient() -> Place {
-    Place::new()
+fn impatient() -> DataDirectory {
+    DataDirectory::new()
         .env("PROVISION_ENGINE_SERVER__HEADER_TIMEOUT", LIMIT)
         .env("PROVISION_ENGINE_SERVER__BODY_TIMEOUT", LIMIT)
         .env("PROVISION_ENGINE_SERVER__IDLE_TIMEOUT", IDLE)
@@ -167,17 +168,18 @@ fn slow_and_idle_clients_are_closed_and_others_are_served_meanwhile() {
     for api in apis(&place) {
         let base = served_in(address, &api.good, 200);
         let clients = KINDS.iter().flat_map(|kind| (0..CLIENTS).map(|_| *kind));
-        let mut clients: Vec<Client> = clients.map(|kind| Client::connect(address, &api, kind)).collect();
+        let mut clients: Vec<HostileClient> =
+            clients.map(|kind| HostileClient::connect(address, &api, kind)).collect();
         assert_served(api.name, served_in(address, &api.good, 200), base);
         until("the end of all hostile connections", || {
-            clients.iter_mut().for_each(Client::go_on);
+            clients.iter_mut().for_each(HostileClient::go_on);
             clients.iter().all(|client| client.is_closed).then_some(())
         });
-        for Client { kind, said, .. } in &clients {
+        for HostileClient { kind, said, .. } in &clients {
             let expected = match kind {
-                Kind::Silent | Kind::SlowHeader => "",
-                Kind::SlowBody => "HTTP/1.1 408 ",
-                Kind::Idle => "HTTP/1.1 200 ",
+                Misbehaviour::Silent | Misbehaviour::SlowHeader => "",
+                Misbehaviour::SlowBody => "HTTP/1.1 408 ",
+                Misbehaviour::Idle => "HTTP/1.1 200 ",
             };
             assert!(said.starts_with(expected), "{} {kind:?}: {said}", api.name);
             assert!(!expected.is_empty() || said.is_empty(), "{} {kind:?}: {said}", api.name);
@@ -195,12 +197,13 @@ fn an_event_stream_stays_open_beyond_all_limits() {
     place.wait_for_phase(&id, "waiting");
     let operations = apis(&place).swap_remove(0);
     let request = operations.good.replace("/operations", &format!("/operations/{id}/events"));
-    let mut stream = Client::connect(address, &Api { good: request, ..operations }, Kind::Idle);
+    let mut stream =
+        HostileClient::connect(address, &VictimApi { good: request, ..operations }, Misbehaviour::Idle);
     until("the first events", || {
         stream.go_on();
         stream.said.contains("event: ").then_some(())
     });
-    let mut idle = Client::connect(address, &apis(&place)[4], Kind::Idle);
+    let mut idle = HostileClient::connect(address, &apis(&place)[4], Misbehaviour::Idle);
     until("the end of an idle connection", || {
         idle.go_on();
         idle.is_closed.then_some(())
@@ -222,7 +225,7 @@ fn raise_own_limit() {
 #[test]
 fn a_thousand_idle_connections_leave_room_for_others() {
     raise_own_limit();
-    let place = Place::new();
+    let place = DataDirectory::new();
     let plain = place.command(&["serve", "--listen", "127.0.0.1:0", "--sandbox"]);
     let mut limited = Command::new("sh");
     limited
@@ -230,7 +233,7 @@ fn a_thousand_idle_connections_leave_room_for_others() {
         .arg(plain.get_program())
         .args(plain.get_args());
     limited.env_clear().envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    let server = place.healthy(Place::spawn(limited));
+    let server = place.healthy(DataDirectory::spawn(limited));
     let address = address(&server);
     let health = "GET /healthz HTTP/1.1\r\nHost: a\r\n".to_owned();
     let operations = apis(&place).swap_remove(0);
@@ -251,8 +254,9 @@ fn a_thousand_idle_connections_leave_room_for_others() {
     // Other tests run beside this one: what a request takes without the clients is measured before and after them.
     let without = || (served_in(address, &health, 200), submit(&operations.with_body));
     let mut before = without();
-    for kind in [Kind::Silent, Kind::SlowHeader, Kind::SlowBody] {
-        let clients: Vec<Client> = (0..1000).map(|_| Client::connect(address, &operations, kind)).collect();
+    for kind in [Misbehaviour::Silent, Misbehaviour::SlowHeader, Misbehaviour::SlowBody] {
+        let clients: Vec<HostileClient> =
+            (0..1000).map(|_| HostileClient::connect(address, &operations, kind)).collect();
         // The best of three: a busy moment of the machine is none of theirs, and what they cost is in all three.
         let with: Vec<(Duration, Duration)> = (0..3).map(|_| without()).collect();
         let health = with.iter().map(|took| took.0).min().unwrap();

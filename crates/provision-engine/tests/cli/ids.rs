@@ -1,10 +1,10 @@
 //! Operations by a part of their id, by what they work on, and many at once by their phase.
 
-use crate::stage::Place;
+use crate::stage::DataDirectory;
 
 #[test]
 fn a_part_of_an_id_is_enough_where_it_fits_one_operation() {
-    let place = Place::new();
+    let place = DataDirectory::new();
     let server = place.serve(&["--sandbox"]);
     let id = place.expect(0, &["operations", "submit", "demo.hello", "--wait"]).out;
     let id = id.trim();
@@ -28,7 +28,7 @@ fn a_part_of_an_id_is_enough_where_it_fits_one_operation() {
 
 #[test]
 fn explain_knows_launches_and_instances_by_their_own_ids() {
-    let place = Place::new();
+    let place = DataDirectory::new();
     place.write(
         "mine.pub",
         "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJfrCIqZLfhKMHtpLzLFGcn13y1ZXq7S6R2cZ071aFEB ada\n",
@@ -49,7 +49,7 @@ fn explain_knows_launches_and_instances_by_their_own_ids() {
 
 #[test]
 fn many_operations_are_steered_by_their_phase_after_a_question() {
-    let place = Place::new();
+    let place = DataDirectory::new();
     let server = place.serve(&["--sandbox"]);
     let ids: Vec<String> = (0..3).map(|_| place.submit(&["--param", "fail=true"])).collect();
     for id in &ids {
@@ -71,7 +71,7 @@ fn many_operations_are_steered_by_their_phase_after_a_question() {
 
 #[test]
 fn a_shell_is_told_what_fits() {
-    let place = Place::new();
+    let place = DataDirectory::new();
     let server = place.serve(&["--sandbox"]);
     let id = place.submit(&[]);
     let once = |words: &[&str]| {

@@ -12,7 +12,7 @@ use rustix::process::{Pid, Signal};
 use serde_json::Value;
 
 use crate::engine_conf::get;
-use crate::stage::{Place, Ran, Sandbox};
+use crate::stage::{DataDirectory, Ran, Sandbox};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_provision-engine");
 const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
@@ -167,7 +167,7 @@ fn it_installs_starts_serves_restarts_stops_and_is_gone_again() {
     let link = fs::read_link(root.path("opt/provision-engine/bin/provision-engine")).unwrap();
     assert_eq!(link, fs::canonicalize(PROGRAM).unwrap());
 
-    let place = Place::new();
+    let place = DataDirectory::new();
     let sandbox = Sandbox::start(&place);
     let Options { oned, oneflow, .. } = Options::beside(&sandbox.url);
     root.edit(":one_xmlrpc:", &format!(":one_xmlrpc: {oned}"));

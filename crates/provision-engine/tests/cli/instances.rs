@@ -7,16 +7,16 @@ use std::os::unix::fs::PermissionsExt;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::stage::{Place, until};
-use broker::{Broker, Say, say};
+use crate::stage::{DataDirectory, until};
+use broker::{Say, ScriptedBroker, say};
 
 const INSTANCE: &str = "/v2/service_instances/i1";
 const LAST: &str = "GET /v2/service_instances/i1/last_operation";
 const BINDING: &str = "/v2/service_instances/i1/service_bindings/b1";
 
 /// A broker with a catalog and one instance of the plan `large`.
-fn start() -> Broker {
-    let broker = Broker::start();
+fn start() -> ScriptedBroker {
+    let broker = ScriptedBroker::start();
     broker.says("GET /v2/catalog", [say(200, catalog())]);
     broker.says(&format!("GET {INSTANCE}"), [say(200, json!({"service_id": "s1", "plan_id": "p2"}))]);
     broker
@@ -79,7 +79,9 @@ fn a_catalog_is_a_table_and_a_plan_says_what_it_takes() {
 fn every_call_says_who_it_is_and_which_version_it_speaks() {
     let broker = start();
     let header = |call: &str, name: &str| {
-        broker.heard(call, |heard| heard.headers.get(name).map(|value| value.to_str().unwrap().to_owned()))
+        broker.received(call, |received| {
+            received.headers.get(name).map(|value| value.to_str().unwrap().to_owned())
+        })
     };
     broker.expect(0, &["catalog"]);
     assert_eq!(header("GET /v2/catalog", "x-broker-api-version").as_deref(), Some("2.17"));
@@ -90,7 +92,7 @@ fn every_call_says_who_it_is_and_which_version_it_speaks() {
     assert_eq!(header(call, "x-broker-api-version").as_deref(), Some("2.14"));
 
     // What the data directory has is for its own server, and for nobody who is named otherwise.
-    let place = Place::new();
+    let place = DataDirectory::new();
     std::fs::create_dir(place.path("data")).unwrap();
     std::fs::write(place.data("broker.credentials"), "own:pass\n").unwrap();
     std::fs::write(place.data("admin.token"), "pe_own\n").unwrap();
@@ -115,15 +117,15 @@ fn an_instance_that_is_there_at_once_needs_no_waiting() {
     let ran = broker.expect(0, &[&create[..], &["--context", "globalaccount_id=42", "--wait"]].concat());
     assert_eq!(ran.out, "i1\n");
     assert!(ran.err.contains("instance i1 is created") && ran.err.contains("https://d"), "{ran:?}");
-    broker.heard(&format!("PUT {INSTANCE}"), |heard| {
-        assert_eq!(heard.query, "accepts_incomplete=true");
+    broker.received(&format!("PUT {INSTANCE}"), |received| {
+        assert_eq!(received.query, "accepts_incomplete=true");
         let expected = json!({
             "service_id": "s1", "plan_id": "p2",
             "organization_guid": "provision-engine", "space_guid": "provision-engine",
             "context": {"platform": "provision-engine", "globalaccount_id": "42"},
             "parameters": {"name": "7", "nodes": 7},
         });
-        assert_eq!(heard.body, expected);
+        assert_eq!(received.body, expected);
     });
     let typo = broker.expect(1, &["instances", "create", "--plan", "large", "--param", "nods=1"]);
     assert!(typo.err.contains("`nods` (did you mean `nodes`?)"), "{typo:?}");
@@ -148,8 +150,8 @@ fn a_wait_tells_each_change_once_and_ends_as_the_operation_does() {
     assert_eq!(told[0], "in progress: first");
     assert!(told[1].contains("503") && told[1].ends_with("trying again"), "{told:?}");
     assert_eq!(told[2..], ["in progress: second", "instance i1 is created"]);
-    broker.heard(LAST, |heard| {
-        assert_eq!(heard.query, "service_id=s1&plan_id=p2&operation=op%2F1+%26x");
+    broker.received(LAST, |received| {
+        assert_eq!(received.query, "service_id=s1&plan_id=p2&operation=op%2F1+%26x");
     });
 
     broker.says(
@@ -193,7 +195,7 @@ fn an_interrupt_leaves_the_operation_alone() {
 }
 
 #[test]
-fn a_refusal_says_what_to_do_and_ends_with_its_own_code() {
+fn an_error_says_what_to_do_and_ends_with_its_own_code() {
     let broker = start();
     for (status, error, code, fix) in [
         (400, None, 1, "catalog --plan"),
@@ -250,8 +252,8 @@ fn what_is_gone_is_deleted() {
     broker.says(&delete, [say(202, json!({"operation": "o"}))]);
     broker.says(LAST, [going("deleting"), say(410, json!({}))]);
     assert!(broker.expect(0, &yes).err.contains("instance i1 is deleted"));
-    broker.heard(&delete, |heard| {
-        assert_eq!(heard.query, "service_id=s1&plan_id=p2&accepts_incomplete=true");
+    broker.received(&delete, |received| {
+        assert_eq!(received.query, "service_id=s1&plan_id=p2&accepts_incomplete=true");
     });
     broker.says(&delete, [say(410, json!({}))]);
     assert!(broker.expect(0, &yes).err.contains("is gone already"));
@@ -267,7 +269,7 @@ fn what_is_gone_is_deleted() {
     assert!(broker.expect(1, &yes).err.contains("name it with --plan"));
     broker.says(&delete, [say(200, json!({}))]);
     broker.expect(0, &[&yes[..], &["--plan", "p1"]].concat());
-    broker.heard(&delete, |heard| assert!(heard.query.contains("plan_id=p1"), "{}", heard.query));
+    broker.received(&delete, |received| assert!(received.query.contains("plan_id=p1"), "{}", received.query));
 }
 
 #[test]
@@ -293,9 +295,10 @@ fn an_update_sends_what_changes_and_nothing_else() {
     ] {
         let ran = broker.expect(0, &[&update[..], &more, &["--wait"]].concat());
         assert!(ran.err.contains("instance i1 is updated"), "{ran:?}");
-        broker.heard(&patch, |heard| assert_eq!(heard.body, expected));
+        broker.received(&patch, |received| assert_eq!(received.body, expected));
         // After a change of the plan the old one is named.
-        broker.heard(LAST, |heard| assert!(heard.query.contains("plan_id=p2"), "{}", heard.query));
+        broker
+            .received(LAST, |received| assert!(received.query.contains("plan_id=p2"), "{}", received.query));
     }
     let wrong = broker.expect(1, &[&update[..], &["--param", "nodes=many"]].concat());
     assert!(wrong.err.contains("--param nodes: expected integer"), "{wrong:?}");
@@ -382,18 +385,18 @@ fn only_our_own_broker_has_a_list() {
     };
     broker.says("GET /runtimes", pages());
     assert_eq!(broker.expect(0, &["instances", "list", "-o", "name"]).out, "b\na\n", "newest first");
-    broker.heard("GET /runtimes", |heard| assert_eq!(heard.query, "page_size=100&cursor=c1"));
+    broker.received("GET /runtimes", |received| assert_eq!(received.query, "page_size=100&cursor=c1"));
     broker.says("GET /runtimes", pages());
     let first = broker.expect(0, &["instances", "list", "--limit", "1"]);
     assert!(first.out.contains("b   trial  -       succeeded  -"), "{first:?}");
     assert!(first.err.contains("--all"), "{first:?}");
     // The token of our own server goes to our own server, and the password does not.
     broker.says("GET /runtimes", pages());
-    let own = Place::new();
+    let own = DataDirectory::new();
     own.expect(0, &["instances", "list", "--server", &broker.url, "--token", "pe_x"]);
-    broker.heard("GET /runtimes", |heard| assert_eq!(heard.headers["authorization"], "Bearer pe_x"));
+    broker.received("GET /runtimes", |received| assert_eq!(received.headers["authorization"], "Bearer pe_x"));
     broker.expect(0, &["instances", "list", "--token", "pe_x"]);
-    broker.heard("GET /runtimes", |heard| {
-        assert!(heard.headers["authorization"].to_str().unwrap().starts_with("Basic "));
+    broker.received("GET /runtimes", |received| {
+        assert!(received.headers["authorization"].to_str().unwrap().starts_with("Basic "));
     });
 }

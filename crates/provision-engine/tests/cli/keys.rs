@@ -5,10 +5,10 @@ use std::thread;
 
 use testing::private_postgres::{PrivatePostgres, PrivatePostgresOptions};
 
-use crate::stage::{Place, Sandbox, Server, until};
+use crate::stage::{DataDirectory, Sandbox, ServerProcess, until};
 
 /// `POST /keys/rotate` with the token that the server made.
-fn rotate(place: &Place, server: &Server) {
+fn rotate(place: &DataDirectory, server: &ServerProcess) {
     let token = fs::read_to_string(place.data("admin.token")).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let answer = runtime.block_on(async {
@@ -19,7 +19,7 @@ fn rotate(place: &Place, server: &Server) {
     assert_eq!(answer.status(), 200);
 }
 
-fn keys(place: &Place) -> Vec<String> {
+fn keys(place: &DataDirectory) -> Vec<String> {
     let listed = place.expect(0, &["keys", "list", "-o", "name"]).out;
     listed.lines().map(str::to_owned).collect()
 }
@@ -28,7 +28,7 @@ fn keys(place: &Place) -> Vec<String> {
 fn commands_at_once_on_two_servers_lose_no_key_and_no_secret() {
     let postgres = PrivatePostgres::start(&PrivatePostgresOptions::default()).unwrap();
     postgres.create_database("engine").unwrap();
-    let place = || Place::new().env("PROVISION_ENGINE_STORE__DATABASE_URL", postgres.url("engine"));
+    let place = || DataDirectory::new().env("PROVISION_ENGINE_STORE__DATABASE_URL", postgres.url("engine"));
     let places = [place(), place()];
     let sandbox = Sandbox::start(&places[0]);
     let servers = [&places[0], &places[1]].map(|place| place.serve(&["--sandbox-url", &sandbox.url]));
@@ -36,7 +36,7 @@ fn commands_at_once_on_two_servers_lose_no_key_and_no_secret() {
     assert_eq!(keys(&places[1]), first);
 
     // Each seals a secret between two changes of the ring, and opens it after all of them.
-    let work = |place: &Place, server: &Server| -> Vec<String> {
+    let work = |place: &DataDirectory, server: &ServerProcess| -> Vec<String> {
         let round = |_| {
             rotate(place, server);
             let id = place.submit(&["--param", "wait_ms=2000"]);

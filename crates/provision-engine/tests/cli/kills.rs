@@ -1,5 +1,5 @@
 //! Processes that are killed, at every save and at any moment, on both databases. What counts afterwards is
-//! the ledger of the far side: nothing lost, nothing twice, nothing stuck.
+//! the ledger of the external system: nothing lost, nothing twice, nothing stuck.
 
 mod boundaries;
 pub(crate) mod check;
@@ -15,7 +15,7 @@ mod zombie;
 
 use testing::private_postgres::{PrivatePostgres, PrivatePostgresOptions};
 
-use crate::stage::Place;
+use crate::stage::DataDirectory;
 
 /// A server that really syncs: what it acknowledged survives its own crash too.
 fn durable_postgres() -> PrivatePostgres {
@@ -24,6 +24,6 @@ fn durable_postgres() -> PrivatePostgres {
 }
 
 /// The place of one of several servers on the same database.
-fn on(url: &str) -> Place {
-    Place::new().env("PROVISION_ENGINE_STORE__DATABASE_URL", url)
+fn on(url: &str) -> DataDirectory {
+    DataDirectory::new().env("PROVISION_ENGINE_STORE__DATABASE_URL", url)
 }

@@ -5,9 +5,9 @@ use std::fs;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::kills::launch::pad::{ACCOUNT, BASE, Customer, Fate, Ticket, hurry, order, quick};
+use crate::kills::launch::pad::{ACCOUNT, BASE, Customer, LaunchEnd, Ticket, hurry, order, quick};
 use crate::serverless::at_sandbox;
-use crate::stage::{Place, Sandbox, Server, until};
+use crate::stage::{DataDirectory, Sandbox, ServerProcess, until};
 
 const CANARY: &str = "kanarie";
 const CANARY_IN_HEX: &str = "6b616e61726965";
@@ -21,7 +21,7 @@ fn canary(name: &str) -> String {
 }
 
 /// A place with secrets for the webhook and for callbacks.
-fn furnished(sandbox_url: &str, place: Place) -> Place {
+fn furnished(sandbox_url: &str, place: DataDirectory) -> DataDirectory {
     place.write("webhook", &canary("webhook"));
     place.write("callback", &canary("callback"));
     let path = |name: &str| place.path(name).to_str().unwrap().to_owned();
@@ -40,7 +40,7 @@ fn no_secret_of_a_launch_is_told_or_kept_in_the_clear() {
     let place = furnished(&sandbox.url, place);
     let server = place.serve(&["--sandbox-url", &sandbox.url, "--log-level", "debug"]);
     let customer = Customer::of(&place, &server);
-    refusals(&customer);
+    error_responses(&customer);
     let tickets = live(&customer, &sandbox);
     customer.waits_until_all_is_over();
     let letters = at_sandbox(&sandbox.url, "GET", "/inbox/signed", None);
@@ -57,7 +57,7 @@ fn no_secret_of_a_launch_is_told_or_kept_in_the_clear() {
 }
 
 /// What is wrong is told without repeating it.
-fn refusals(customer: &Customer) {
+fn error_responses(customer: &Customer) {
     let spoiled = |pointer: &str, value: Value| {
         let mut body = secret_order("sandbox");
         *body.pointer_mut(pointer).unwrap() = value;
@@ -111,12 +111,12 @@ fn live(customer: &Customer, sandbox: &Sandbox) -> Vec<Ticket> {
     // Without a callback that is signed as it should be it would wait forever.
     let mut called_back = secret_order(&guarded);
     called_back["profile"] = json!("images");
-    let called_back = customer.launch("called-back", &called_back, Fate::Lucky);
+    let called_back = customer.launch("called-back", &called_back, LaunchEnd::Lucky);
     customer.ended(&called_back);
 
     let mut late = secret_order(&guarded);
     let parameters = late["parameters"].take();
-    let late = customer.launch("late", &late, Fate::Lucky);
+    let late = customer.launch("late", &late, LaunchEnd::Lucky);
     let path = format!("{BASE}/launches/{}/parameters", late.launch);
     let (status, text) = customer.send(Method::POST, &path, None, Some(&parameters)).unwrap();
     assert_eq!(status / 100, 2, "{text}");
@@ -125,13 +125,14 @@ fn live(customer: &Customer, sandbox: &Sandbox) -> Vec<Ticket> {
 
     // EC2 quotes what it was sent.
     let message = format!("the user data {} is not valid", canary("data"));
-    let refusal = json!({"action": "RunInstances", "code": "InvalidParameterValue", "message": message});
-    at_sandbox(&sandbox.url, "POST", "/aws/faults/fail", Some(&refusal));
-    let refused = customer.launch("refused", &secret_order(&guarded), Fate::Doomed);
+    let error_response =
+        json!({"action": "RunInstances", "code": "InvalidParameterValue", "message": message});
+    at_sandbox(&sandbox.url, "POST", "/aws/faults/fail", Some(&error_response));
+    let refused = customer.launch("refused", &secret_order(&guarded), LaunchEnd::Doomed);
     customer.ended(&refused);
 
     at_sandbox(&sandbox.url, "POST", "/image-builder/faults/fail", Some(&json!({"at": "building"})));
-    let unbuilt = customer.launch("unbuilt", &secret_order(&guarded), Fate::Doomed);
+    let unbuilt = customer.launch("unbuilt", &secret_order(&guarded), LaunchEnd::Doomed);
     customer.ended(&unbuilt);
     let tickets = vec![called_back, late, refused, unbuilt];
     let letters = || at_sandbox(&sandbox.url, "GET", "/inbox/signed", None)["messages"].clone();
@@ -139,10 +140,10 @@ fn live(customer: &Customer, sandbox: &Sandbox) -> Vec<Ticket> {
     tickets
 }
 
-/// What is said at every door, to others, and in the log.
+/// What is said at every API, to others, and in the log.
 fn said(
     customer: &Customer,
-    server: &Server,
+    server: &ServerProcess,
     sandbox: &Sandbox,
     tickets: &[Ticket],
 ) -> Vec<(String, String)> {
@@ -179,7 +180,7 @@ fn said(
 }
 
 /// What is in the files of the database.
-fn kept(place: &Place) -> Vec<(String, String)> {
+fn kept(place: &DataDirectory) -> Vec<(String, String)> {
     let mut kept = Vec::new();
     for entry in fs::read_dir(place.path("data")).unwrap() {
         let path = entry.unwrap().path();

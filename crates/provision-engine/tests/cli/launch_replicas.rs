@@ -5,15 +5,15 @@ use serde_json::{Value, json};
 use testing::private_postgres::{PrivatePostgres, PrivatePostgresOptions};
 use uuid::Uuid;
 
-use crate::kills::launch::pad::{ACCOUNT, Customer, Fate, Ticket, hurry, made, order, quick, stands};
+use crate::kills::launch::pad::{ACCOUNT, Customer, LaunchEnd, Ticket, hurry, made, order, quick, stands};
 use crate::serverless::at_sandbox;
-use crate::stage::{Place, Sandbox, Server, until};
+use crate::stage::{DataDirectory, Sandbox, ServerProcess, until};
 
 const TOPIC: &str = "image-builder.compose.status";
 const HEARD: &str = "a message about an image";
 
 /// A database, and two places on it.
-fn places() -> (PrivatePostgres, [Place; 2]) {
+fn places() -> (PrivatePostgres, [DataDirectory; 2]) {
     let postgres = PrivatePostgres::start(&PrivatePostgresOptions::default()).unwrap();
     postgres.create_database("engine").unwrap();
     let place = || {
@@ -25,7 +25,7 @@ fn places() -> (PrivatePostgres, [Place; 2]) {
     (postgres, places)
 }
 
-fn serve(place: &Place, sandbox: &Sandbox) -> Server {
+fn serve(place: &DataDirectory, sandbox: &Sandbox) -> ServerProcess {
     place.serve(&["--sandbox-url", &sandbox.url, "--log-level", "debug"])
 }
 
@@ -39,7 +39,7 @@ fn a_launch_goes_on_at_the_other_server_when_one_dies() {
     sandbox.arm(&json!({
         "system": "ec2", "kind": "hold", "about": "UserData", "method": "POST",
     }));
-    let ticket = customer.launch("one", &order("sandbox", ACCOUNT), Fate::Lucky);
+    let ticket = customer.launch("one", &order("sandbox", ACCOUNT), LaunchEnd::Lucky);
     sandbox.wait_for_the_fault();
     let second = serve(&other, &sandbox);
     first.kill();
@@ -78,7 +78,7 @@ fn servers_share_the_events_about_images_and_one_of_them_hears_all_when_the_othe
         order["profile"] = json!("events");
         // Nobody looks without being told within the time of this test.
         order["options"]["fallback_poll_s"] = json!(3600);
-        customer.launch(&format!("launch-{number}"), &order, Fate::Lucky)
+        customer.launch(&format!("launch-{number}"), &order, LaunchEnd::Lucky)
     };
     let tickets: Vec<Ticket> = (0..6).map(launch).collect();
     let composes = tickets.iter().map(|ticket| waiting(&customer, ticket)).collect::<Vec<_>>();

@@ -6,25 +6,25 @@ use std::path::PathBuf;
 use rustix::process::Signal;
 
 use crate::engine_conf::get;
-use crate::stage::{Place, Server, until_or};
+use crate::stage::{DataDirectory, ServerProcess, until_or};
 
 /// A server with an `engine.conf` and its logs in `logs`.
-fn server(place: &Place, conf: &str) -> Server {
+fn server(place: &DataDirectory, conf: &str) -> ServerProcess {
     place.write("engine.conf", conf);
     place.serve(&["--engine-conf", "engine.conf"])
 }
 
-fn place() -> Place {
-    Place::new().env("PROVISION_ENGINE_LOG__DIRECTORY", "logs")
+fn place() -> DataDirectory {
+    DataDirectory::new().env("PROVISION_ENGINE_LOG__DIRECTORY", "logs")
 }
 
-fn read(place: &Place, name: &str) -> String {
+fn read(place: &DataDirectory, name: &str) -> String {
     fs::read_to_string(place.path("logs").join(name)).unwrap_or_default()
 }
 
 /// A log has these words in one of its lines, sooner or later.
 #[track_caller]
-fn wait_for(place: &Place, name: &str, words: &[&str]) -> String {
+fn wait_for(place: &DataDirectory, name: &str, words: &[&str]) -> String {
     until_or(
         || {
             read(place, name)
@@ -37,7 +37,7 @@ fn wait_for(place: &Place, name: &str, words: &[&str]) -> String {
 }
 
 /// The files that were put aside, without their times.
-fn aside(place: &Place, name: &str) -> Vec<PathBuf> {
+fn aside(place: &DataDirectory, name: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(place.path("logs")).unwrap().map(|entry| entry.unwrap().path());
     let prefix = format!("{name}.");
     entries.filter(|path| path.file_name().unwrap().to_str().unwrap().starts_with(&prefix)).collect()

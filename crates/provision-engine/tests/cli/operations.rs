@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
-use crate::stage::{Place, Sandbox};
+use crate::stage::{DataDirectory, Sandbox};
 
 #[test]
 fn an_operation_is_submitted_watched_explained_and_listed() {
-    let place = Place::new();
+    let place = DataDirectory::new();
     let _server = place.serve(&["--sandbox"]);
 
     let submitted = place.expect(0, &["operations", "submit", "demo.hello", "--param", "name=Ada"]);
@@ -43,7 +43,7 @@ fn an_operation_is_submitted_watched_explained_and_listed() {
 
 #[test]
 fn a_wait_tells_success_failure_and_the_end_of_patience_apart() {
-    let place = Place::new();
+    let place = DataDirectory::new();
     let _server = place.serve(&["--sandbox"]);
     let submit = ["operations", "submit", "demo.hello", "--wait"];
 
@@ -64,7 +64,7 @@ fn a_wait_tells_success_failure_and_the_end_of_patience_apart() {
 
 #[test]
 fn an_operation_is_paused_resumed_cancelled_and_retried() {
-    let place = Place::new();
+    let place = DataDirectory::new();
     let _server = place.serve(&["--sandbox"]);
     let id = place.submit(&["--param", "wait_ms=600000"]);
     place.wait_for_phase(&id, "waiting");
@@ -98,7 +98,7 @@ fn an_operation_is_paused_resumed_cancelled_and_retried() {
 
 #[test]
 fn a_busy_resource_is_a_conflict_unless_it_may_queue() {
-    let place = Place::new();
+    let place = DataDirectory::new();
     let _server = place.serve(&["--sandbox"]);
     let first = place.submit(&["--param", "wait_ms=600000", "--resource", "letter/1"]);
     let submit = ["operations", "submit", "demo.hello", "--resource", "letter/1"];
@@ -111,7 +111,7 @@ fn a_busy_resource_is_a_conflict_unless_it_may_queue() {
 
 #[test]
 fn the_same_key_means_the_same_operation() {
-    let place = Place::new();
+    let place = DataDirectory::new();
     let _server = place.serve(&["--sandbox"]);
     let first = place.submit(&["--idempotency-key", "k1"]);
     assert_eq!(place.submit(&["--idempotency-key", "k1"]), first);
@@ -122,7 +122,7 @@ fn the_same_key_means_the_same_operation() {
 
 #[test]
 fn what_is_wrong_with_a_submit_is_said() {
-    let place = Place::new();
+    let place = DataDirectory::new();
     let _server = place.serve(&["--sandbox"]);
     let submit = |code, more: &[&str]| place.expect(code, &[&["ops", "submit"], more].concat()).err;
     assert!(submit(1, &["no.such"]).contains("known are demo.hello"));
@@ -144,7 +144,7 @@ fn what_is_wrong_with_a_submit_is_said() {
 
 #[test]
 fn many_are_submitted_at_once_and_counted_by_their_ends() {
-    let place = Place::new();
+    let place = DataDirectory::new();
     let sandbox = Sandbox::start(&place);
     let _server = place.serve(&["--sandbox-url", &sandbox.url]);
     let submit = ["operations", "submit", "demo.hello", "--count", "300"];

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU16, Ordering};
 
 use rustix::process::{Pid, Signal};
 
-use crate::stage::Place;
+use crate::stage::DataDirectory;
 
 const GUIDE: &str = include_str!("../../../../docs/guide/own-workflow.md");
 const NAME: &str = "acme.database";
@@ -32,7 +32,7 @@ fn go_cache() -> PathBuf {
 
 /// Runs lines in one shell, and ends what they leave in the background. Answers what they print.
 #[track_caller]
-fn run(place: &Place, folder: &Path, lines: &str) -> String {
+fn run(place: &DataDirectory, folder: &Path, lines: &str) -> String {
     let program = Path::new(env!("CARGO_BIN_EXE_provision-engine")).parent().unwrap();
     let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap_or_default());
     let mut shell = Command::new("timeout");
@@ -84,13 +84,13 @@ fn use_port(folder: &Path, port: u16) {
 /// The folder, the three commands that are printed, and the tests in the folder.
 #[track_caller]
 fn init_and_run(language: &str, tests: &str) {
-    let place = Place::new();
+    let place = DataDirectory::new();
     let folder = place.path("own");
     fs::create_dir(&folder).unwrap();
     let init = |code: i32| {
         let mut command = place.command(&["workflows", "init", NAME, "--language", language]);
         command.current_dir(&folder);
-        let ran = Place::spawn(command).end();
+        let ran = DataDirectory::spawn(command).end();
         assert_eq!(ran.code, Some(code), "{}\n{}", ran.out, ran.err);
         format!("{}{}", ran.out, ran.err)
     };
@@ -131,7 +131,7 @@ fn a_new_folder_in_go_runs_with_the_three_commands_that_are_printed() {
 
 #[test]
 fn the_guide_leads_from_nothing_to_a_workflow_that_survives_kills() {
-    let place = Place::new();
+    let place = DataDirectory::new();
     let blocks = GUIDE.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next());
     let lines: String = blocks.collect();
     for part in ["/tmp/own", PORT, "workflows init"] {

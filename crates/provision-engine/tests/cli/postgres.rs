@@ -2,10 +2,10 @@
 
 use testing::private_postgres::{PrivatePostgres, PrivatePostgresOptions};
 
-use crate::stage::{Place, Sandbox, until};
+use crate::stage::{DataDirectory, Sandbox, until};
 
-fn on(url: &str) -> Place {
-    Place::new().env("PROVISION_ENGINE_STORE__DATABASE_URL", url)
+fn on(url: &str) -> DataDirectory {
+    DataDirectory::new().env("PROVISION_ENGINE_STORE__DATABASE_URL", url)
 }
 
 #[test]
@@ -32,13 +32,13 @@ fn it_migrates_waits_for_its_database_and_shares_it_with_others() {
     assert!(checked.err.contains("all 0 unfinished"), "{checked:?}");
 
     // A second server gets the same keys and a token of its own, unless it was told of keys that it lacks.
-    let stranger =
+    let outsider =
         on(&url).env("PROVISION_ENGINE_SECRETS__KEY_RING", place.path("none.json").to_str().unwrap());
-    let refused = stranger.expect(1, &["serve", "--listen", "127.0.0.1:0"]);
+    let refused = outsider.expect(1, &["serve", "--listen", "127.0.0.1:0"]);
     assert!(refused.err.contains("secrets.key_ring"), "{refused:?}");
     let second = on(&url);
     let _other = second.serve(&["--sandbox-url", &sandbox.url]);
-    let keys = |place: &Place| std::fs::read_to_string(place.data("keys.json")).unwrap();
+    let keys = |place: &DataDirectory| std::fs::read_to_string(place.data("keys.json")).unwrap();
     assert_eq!(keys(&second), keys(&place));
     assert_eq!(second.expect(0, &["operations", "list", "--all", "-o", "name"]).out.lines().count(), 50);
     let id = second.submit(&["--param", "wait_ms=1000"]);

@@ -7,16 +7,16 @@ use std::time::Duration;
 use ::greeter::{Greeter, HttpGreeter};
 use async_trait::async_trait;
 use engine::store::Store;
-use engine::{Clock, OperationId, Phase, Timestamp, Verb, WallClock};
+use engine::{Clock, OperationId, Phase, PhaseVerb, Timestamp, WallClock};
 use reqwest::{Client, Method};
 use rustix::process::Signal;
 use serde_json::json;
 use store::PostgresStore;
 use testing::private_postgres::{PrivatePostgres, PrivatePostgresOptions};
-use testing::{Death, DyingStore, House};
+use testing::{Death, DyingStore, TestEngine};
 
-use crate::kills::check::{Api, Asked, everything, until_over};
-use crate::stage::{Place, Sandbox, Server, call};
+use crate::kills::check::{KeyUse, ServerUnderTest, everything, until_over};
+use crate::stage::{DataDirectory, Sandbox, ServerProcess, call};
 
 fn postgres() -> PrivatePostgres {
     let postgres = PrivatePostgres::start(&PrivatePostgresOptions::default()).unwrap();
@@ -25,12 +25,12 @@ fn postgres() -> PrivatePostgres {
 }
 
 /// The clock on the wall, set wrong.
-struct WrongClock {
+struct SkewedClock {
     ahead: Duration,
 }
 
 #[async_trait]
-impl Clock for WrongClock {
+impl Clock for SkewedClock {
     fn now(&self) -> Timestamp {
         WallClock.now().plus(self.ahead)
     }
@@ -46,7 +46,7 @@ impl Clock for WrongClock {
 
 /// One replica in this process, with the store, the workflows and the drivers of the program.
 struct Replica {
-    house: House,
+    fixture: TestEngine,
     store: Arc<DyingStore>,
 }
 
@@ -56,13 +56,13 @@ impl Replica {
         let store = Arc::new(DyingStore::new(store, Death::Never));
         let timeout = Duration::from_secs(5);
         let greeter: Arc<dyn Greeter> = Arc::new(HttpGreeter::new(sandbox, timeout).unwrap());
-        let builder = House::plan(Arc::clone(&store) as Arc<_>, Arc::new(WrongClock { ahead }));
-        let house = House::open(::demo::workflows::register(builder, &greeter), None).await;
-        Replica { house, store }
+        let builder = TestEngine::plan(Arc::clone(&store) as Arc<_>, Arc::new(SkewedClock { ahead }));
+        let fixture = TestEngine::open(::demo::workflows::register(builder, &greeter), None).await;
+        Replica { fixture, store }
     }
 
-    async fn ask(&self, id: OperationId, verb: Verb) {
-        self.house.engine.ask(id, verb, "ops", "").await.unwrap();
+    async fn ask(&self, id: OperationId, verb: PhaseVerb) {
+        self.fixture.engine.ask(id, verb, "ops", "").await.unwrap();
     }
 }
 
@@ -70,7 +70,7 @@ impl Replica {
 #[test]
 fn a_resume_is_carried_out_although_the_clocks_are_three_seconds_apart() {
     let postgres = postgres();
-    let place = Place::new();
+    let place = DataDirectory::new();
     let sandbox = Sandbox::start(&place);
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     runtime.block_on(async {
@@ -79,23 +79,23 @@ fn a_resume_is_carried_out_although_the_clocks_are_three_seconds_apart() {
         let behind = Replica::start(&url, &sandbox.url, Duration::ZERO).await;
         for (pauses, resumes) in [(&ahead, &behind), (&behind, &ahead)] {
             let params = json!({"name": "Ada", "wait_ms": 10_000});
-            let id = pauses.house.submit("demo.hello", None, params).await;
+            let id = pauses.fixture.submit("demo.hello", None, params).await;
             let until = async |phase: Phase| {
-                let reached = pauses.house.until(id, |found| found == phase);
+                let reached = pauses.fixture.until(id, |found| found == phase);
                 let limit = Duration::from_secs(60);
                 tokio::time::timeout(limit, reached).await.unwrap_or_else(|_| panic!("it is never {phase}"))
             };
             until(Phase::Waiting).await;
-            pauses.ask(id, Verb::Pause).await;
+            pauses.ask(id, PhaseVerb::Pause).await;
             until(Phase::Paused).await;
-            resumes.ask(id, Verb::Resume).await;
+            resumes.ask(id, PhaseVerb::Resume).await;
             until(Phase::Succeeded).await;
             let claims = [&ahead, &behind].into_iter().flat_map(|replica| replica.store.claims());
             let claims = claims.filter(|(of, _)| *of == id).count();
             assert!(claims < 5, "it was claimed {claims} times");
         }
-        ahead.house.close().await;
-        behind.house.close().await;
+        ahead.fixture.close().await;
+        behind.fixture.close().await;
     });
 }
 
@@ -107,19 +107,19 @@ const LATENCY_MS: u64 = 3000;
 fn a_rolling_restart_under_slow_steps_repeats_no_call() {
     let postgres = postgres();
     let place = || {
-        let place = Place::new().env("PROVISION_ENGINE_STORE__DATABASE_URL", postgres.url("engine"));
+        let place = DataDirectory::new().env("PROVISION_ENGINE_STORE__DATABASE_URL", postgres.url("engine"));
         place.env("PROVISION_ENGINE_STORE__LEASE", "1s")
     };
     let places = [place(), place()];
     let sandbox = Sandbox::start(&places[0]);
     let arguments = ["--sandbox-url", &sandbox.url, "--log-level", "info"];
     let start = |n: usize| Some(places[n].serve(&arguments));
-    let mut servers: [Option<Server>; 2] = [start(0), start(1)];
+    let mut servers: [Option<ServerProcess>; 2] = [start(0), start(1)];
     let token = std::fs::read_to_string(places[0].data("admin.token")).unwrap().trim().to_owned();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let api = |servers: &[Option<Server>; 2], n: usize| {
+    let api = |servers: &[Option<ServerProcess>; 2], n: usize| {
         let url = servers[n].as_ref().unwrap().url.clone();
-        Api { http: Client::new(), url, token: token.clone() }
+        ServerUnderTest { http: Client::new(), url, token: token.clone() }
     };
     let mut asked = BTreeMap::new();
     for round in 0..4 {
@@ -131,7 +131,7 @@ fn a_rolling_restart_under_slow_steps_repeats_no_call() {
         for number in 0..CALLS {
             let key = format!("{round}-{number}");
             let id = runtime.block_on(api(&servers, stops).submit(&key, &json!({"name": key}))).unwrap();
-            asked.insert(key, Asked { id, fails: false });
+            asked.insert(key, KeyUse { id, fails: false });
         }
         sandbox.wait_for_the_fault();
         let server = servers[stops].take().unwrap();

@@ -3,8 +3,8 @@
 mod canary;
 mod commands;
 mod conformance;
+mod failures;
 mod races;
-mod trouble;
 
 use std::cell::RefCell;
 use std::fs;
@@ -13,7 +13,7 @@ use reqwest::{Client, Method};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
-use crate::stage::{Place, Sandbox, Server, call, until_or};
+use crate::stage::{DataDirectory, Sandbox, ServerProcess, call, until_or};
 
 pub(crate) const SERVICE: &str = "47c9dcbf-ff30-448e-ab36-d3bad66ba281";
 pub(crate) const CREATE: [&str; 7] =
@@ -23,8 +23,8 @@ pub(crate) const AZURE: &str = "4deee563-e5ec-4731-b9b1-53b42d855f0c";
 const FOREVER_MS: u64 = 3_600_000;
 
 /// A place in which nothing waits longer than it must.
-pub(crate) fn quick() -> Place {
-    Place::new()
+pub(crate) fn quick() -> DataDirectory {
+    DataDirectory::new()
         .env("PROVISION_ENGINE_RUNTIME__POLL", "50ms")
         .env("PROVISION_ENGINE_RUNTIME__SETTLE", "300ms")
         .env("PROVISION_ENGINE_ENGINE__RETRY__FIRST", "20ms")
@@ -33,12 +33,12 @@ pub(crate) fn quick() -> Place {
 
 /// What a broker said.
 #[derive(Debug, Clone)]
-pub(crate) struct Answer {
+pub(crate) struct BrokerOutput {
     pub(crate) status: u16,
     pub(crate) body: Value,
 }
 
-impl Answer {
+impl BrokerOutput {
     #[track_caller]
     pub(crate) fn operation(&self) -> &str {
         assert_eq!(self.status, 202, "{}", self.body);
@@ -56,7 +56,7 @@ pub(crate) struct Platform {
 }
 
 impl Platform {
-    pub(crate) fn of(place: &Place, server: &Server) -> Platform {
+    pub(crate) fn of(place: &DataDirectory, server: &ServerProcess) -> Platform {
         let credentials = fs::read_to_string(place.data("broker.credentials")).unwrap();
         let (user, password) = credentials.trim().split_once(':').unwrap();
         Platform {
@@ -67,7 +67,7 @@ impl Platform {
         }
     }
 
-    pub(crate) async fn send(&self, method: Method, path: &str, body: Option<&Value>) -> Answer {
+    pub(crate) async fn send(&self, method: Method, path: &str, body: Option<&Value>) -> BrokerOutput {
         let request = self.http.request(method, format!("{}/v2{path}", self.url));
         let request =
             request.basic_auth(&self.user, Some(&self.password)).header("X-Broker-API-Version", "2.17");
@@ -77,24 +77,24 @@ impl Platform {
         };
         let response = request.send().await.unwrap();
         let status = response.status().as_u16();
-        Answer { status, body: serde_json::from_slice(&response.bytes().await.unwrap()).unwrap() }
+        BrokerOutput { status, body: serde_json::from_slice(&response.bytes().await.unwrap()).unwrap() }
     }
 
-    pub(crate) async fn put(&self, id: &str, body: &Value) -> Answer {
+    pub(crate) async fn put(&self, id: &str, body: &Value) -> BrokerOutput {
         self.send(Method::PUT, &format!("/service_instances/{id}?accepts_incomplete=true"), Some(body)).await
     }
 
-    pub(crate) async fn patch(&self, id: &str, body: &Value) -> Answer {
+    pub(crate) async fn patch(&self, id: &str, body: &Value) -> BrokerOutput {
         self.send(Method::PATCH, &format!("/service_instances/{id}?accepts_incomplete=true"), Some(body))
             .await
     }
 
-    pub(crate) async fn delete(&self, id: &str) -> Answer {
+    pub(crate) async fn delete(&self, id: &str) -> BrokerOutput {
         let query = format!("accepts_incomplete=true&service_id={SERVICE}&plan_id={AZURE}");
         self.send(Method::DELETE, &format!("/service_instances/{id}?{query}"), None).await
     }
 
-    pub(crate) async fn last(&self, id: &str, operation: &str) -> Answer {
+    pub(crate) async fn last(&self, id: &str, operation: &str) -> BrokerOutput {
         let path = format!("/service_instances/{id}/last_operation?operation={operation}");
         self.send(Method::GET, &path, None).await
     }
@@ -114,29 +114,29 @@ pub(crate) fn changed(parameters: &Value) -> Value {
 }
 
 /// One server with a sandbox of its own, and a platform in front of it.
-pub(crate) struct Scene {
+pub(crate) struct RuntimesCli {
     pub(crate) runtime: Runtime,
     pub(crate) platform: Platform,
-    pub(crate) server: Server,
+    pub(crate) server: ServerProcess,
     pub(crate) sandbox: Sandbox,
-    pub(crate) place: Place,
+    pub(crate) place: DataDirectory,
 }
 
-impl Scene {
+impl RuntimesCli {
     #[track_caller]
-    pub(crate) fn open(place: Place) -> Scene {
+    pub(crate) fn open(place: DataDirectory) -> RuntimesCli {
         let sandbox = Sandbox::start(&place);
-        Scene::at(place, sandbox, "error")
+        RuntimesCli::at(place, sandbox, "error")
     }
 
     /// With a sandbox that is there already.
     #[track_caller]
-    pub(crate) fn at(place: Place, sandbox: Sandbox, level: &str) -> Scene {
+    pub(crate) fn at(place: DataDirectory, sandbox: Sandbox, level: &str) -> RuntimesCli {
         let server = place.serve(&["--sandbox-url", &sandbox.url, "--log-level", level]);
         let platform = Platform::of(&place, &server);
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
-        Scene { runtime, platform, server, sandbox, place }
+        RuntimesCli { runtime, platform, server, sandbox, place }
     }
 
     pub(crate) fn get(&self, path: &str) -> Value {
@@ -158,15 +158,15 @@ impl Scene {
         call(Method::POST, &format!("{}/provisioner/faults", self.sandbox.url), Some(failure));
     }
 
-    pub(crate) fn put(&self, id: &str, body: &Value) -> Answer {
+    pub(crate) fn put(&self, id: &str, body: &Value) -> BrokerOutput {
         self.runtime.block_on(self.platform.put(id, body))
     }
 
-    pub(crate) fn patch(&self, id: &str, body: &Value) -> Answer {
+    pub(crate) fn patch(&self, id: &str, body: &Value) -> BrokerOutput {
         self.runtime.block_on(self.platform.patch(id, body))
     }
 
-    pub(crate) fn delete(&self, id: &str) -> Answer {
+    pub(crate) fn delete(&self, id: &str) -> BrokerOutput {
         self.runtime.block_on(self.platform.delete(id))
     }
 

@@ -1,25 +1,27 @@
 //! `serverless`, the acts of the demonstration with functions, and what is found lost, with the real program.
 
-use ::opennebula::{AttributeName, Credentials, OpenNebula, Options, RUNTIME_DOCUMENT, Template, Text};
+use ::opennebula::{
+    AttributeName, NebulaCredentials, NebulaTemplate, OpenNebula, Options, RUNTIME_DOCUMENT, Text,
+};
 use engine::secret::SecretString;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::stage::{Place, Ran, Sandbox, Server, call, until};
+use crate::stage::{DataDirectory, Ran, Sandbox, ServerProcess, call, until};
 
 const USER: &str = "cognit";
 const PASSWORD: &str = "cognitpass";
 
 /// A server, a sandbox that survives it, and somebody whom the sandbox knows.
-struct Stage {
-    place: Place,
+struct ServerlessCli {
+    place: DataDirectory,
     sandbox: Sandbox,
-    server: Server,
+    server: ServerProcess,
 }
 
-impl Stage {
-    fn open() -> Stage {
-        let place = Place::new()
+impl ServerlessCli {
+    fn open() -> ServerlessCli {
+        let place = DataDirectory::new()
             .env("PROVISION_ENGINE_SERVERLESS__POLL", "20ms")
             .env("PROVISION_ENGINE_ONE_USER", USER)
             .env("PROVISION_ENGINE_ONE_PASSWORD", PASSWORD);
@@ -31,7 +33,7 @@ impl Stage {
             .env("PROVISION_ENGINE_SERVERLESS__ORPHANS__ONE_AUTH", "oneadmin.auth");
         place.write("oneadmin.auth", "oneadmin:opennebula\n");
         let server = place.serve(&["--sandbox-url", &sandbox.url]);
-        Stage { place, sandbox, server }
+        ServerlessCli { place, sandbox, server }
     }
 
     #[track_caller]
@@ -51,8 +53,8 @@ impl Stage {
         self.expect(0, &[&["create"], arguments].concat()).out.trim().to_owned()
     }
 
-    fn pace(&self, pace: &Value) {
-        call(Method::PUT, &format!("{}/opennebula/pace", self.sandbox.url), Some(pace));
+    fn delay_times(&self, delay_times: &Value) {
+        call(Method::PUT, &format!("{}/opennebula/pace", self.sandbox.url), Some(delay_times));
     }
 
     /// How many of everything that OpenNebula made still stand.
@@ -75,7 +77,7 @@ fn advance(sandbox: &Sandbox) {
 
 #[test]
 fn a_runtime_is_made_looked_at_changed_and_deleted() {
-    let stage = Stage::open();
+    let stage = ServerlessCli::open();
     let made =
         stage.expect(0, &["create", "--faas", "Function", "--daas", "Data", "--name", "mine", "--wait"]);
     let id = made.out.trim();
@@ -116,7 +118,7 @@ fn a_runtime_is_made_looked_at_changed_and_deleted() {
 
 #[test]
 fn lists_are_filtered_and_have_an_end() {
-    let stage = Stage::open();
+    let stage = ServerlessCli::open();
     let ids: Vec<String> =
         ["a", "b", "c"].map(|name| stage.create(&["--faas", "Function", "--name", name])).into();
     stage.create(&["--faas", "Function", "--daas", "Data", "--name", "d"]);
@@ -143,8 +145,8 @@ fn lists_are_filtered_and_have_an_end() {
 
 #[test]
 fn who_asks_is_said_by_a_file_or_the_environment_and_never_by_an_argument() {
-    let stage = Stage::open();
-    let nobody = Place::new().env("PROVISION_ENGINE_SERVER", &stage.server.url);
+    let stage = ServerlessCli::open();
+    let nobody = DataDirectory::new().env("PROVISION_ENGINE_SERVER", &stage.server.url);
     let ran = nobody.expect(1, &["serverless", "list"]);
     assert!(ran.err.contains("--password-file") && ran.err.contains("ONE_AUTH"), "{ran:?}");
     let ran = nobody.expect(1, &["serverless", "list", "--user", USER]);
@@ -168,7 +170,7 @@ fn who_asks_is_said_by_a_file_or_the_environment_and_never_by_an_argument() {
 
 #[test]
 fn what_goes_wrong_has_an_exit_code_and_a_way_on() {
-    let stage = Stage::open();
+    let stage = ServerlessCli::open();
     let unknown = stage.expect(1, &["create", "--faas", "Nope"]);
     assert!(
         unknown.err.contains("status: 422") && unknown.err.contains("oneflow-template list"),
@@ -188,7 +190,7 @@ fn what_goes_wrong_has_an_exit_code_and_a_way_on() {
     assert!(undone.out.is_empty() && undone.err.contains("status: 500"), "{undone:?}");
     assert_eq!(stage.standing(), [0, 0, 0]);
 
-    stage.pace(&json!({"boot_ms": 3_600_000}));
+    stage.delay_times(&json!({"boot_ms": 3_600_000}));
     let slow = stage.create(&["--faas", "Function"]);
     let late = stage.expect(4, &["show", &slow, "--wait", "--timeout", "100ms"]);
     assert!(late.err.contains("is still PENDING") && late.err.contains("it goes on"), "{late:?}");
@@ -201,17 +203,17 @@ fn what_goes_wrong_has_an_exit_code_and_a_way_on() {
 
 #[test]
 fn the_same_key_leads_to_the_same_runtime_and_a_wait_survives_a_restart() {
-    let stage = Stage::open();
+    let stage = ServerlessCli::open();
     let arguments = ["--faas", "Function", "--key", "order-4711"];
     assert_eq!(stage.create(&arguments), stage.create(&arguments));
     let reused = stage.expect(1, &["create", "--faas", "Function", "--cpu", "2", "--key", "order-4711"]);
     assert!(reused.err.contains("Idempotency-Key reused"), "{reused:?}");
 
-    stage.pace(&json!({"boot_ms": 3_600_000}));
+    stage.delay_times(&json!({"boot_ms": 3_600_000}));
     let slow = stage.create(&["--faas", "Function"]);
     let waiting = stage.place.begin(&["serverless", "show", &slow, "--wait", "--timeout", "1m"]);
     until("the first look", || waiting.err().contains("PENDING").then_some(()));
-    let Stage { place, sandbox, server } = stage;
+    let ServerlessCli { place, sandbox, server } = stage;
     server.stop();
     until("the trouble", || waiting.err().contains("trying again").then_some(()));
     let server = place.serve(&["--sandbox-url", &sandbox.url]);
@@ -219,22 +221,22 @@ fn the_same_key_leads_to_the_same_runtime_and_a_wait_survives_a_restart() {
     let ran = waiting.end();
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(ran.out.contains("RUNNING"), "{ran:?}");
-    Stage { place, sandbox, server }.close();
+    ServerlessCli { place, sandbox, server }.close();
 }
 
 /// Acts in OpenNebula as the user does.
-fn as_user<T>(sandbox: &str, act: impl AsyncFnOnce(OpenNebula, Credentials) -> T) -> T {
+fn as_user<T>(sandbox: &str, act: impl AsyncFnOnce(OpenNebula, NebulaCredentials) -> T) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let nebula = OpenNebula::new(&Options::beside(sandbox)).unwrap();
-        act(nebula, Credentials::new(USER, SecretString::from(PASSWORD)).unwrap()).await
+        act(nebula, NebulaCredentials::new(USER, SecretString::from(PASSWORD)).unwrap()).await
     })
 }
 
 /// A document with the label of an operation that nobody knows, which began long ago.
 fn leave_document(sandbox: &str) -> i32 {
     as_user(sandbox, async |nebula, own| {
-        let mut template = Template::new();
+        let mut template = NebulaTemplate::new();
         let token = "0199f0c1d2e37a4b8c5d6e7f80919293-00112233445566ff";
         let body = r#"{"FAAS":{"FLAVOUR":"Function","STATE":"PENDING"}}"#;
         for (name, value) in [("NAME", "left"), ("BODY", body), ("PROVISION_ENGINE_TOKEN", token)] {
@@ -246,7 +248,7 @@ fn leave_document(sandbox: &str) -> i32 {
 
 #[test]
 fn what_is_lost_is_found_and_what_is_not_certainly_ours_is_only_reported() {
-    let stage = Stage::open();
+    let stage = ServerlessCli::open();
     assert!(stage.expect(0, &["orphans"]).err.contains("nothing is lost"));
     // A runtime that is whole is nobody's orphan, and a young one is not old enough to be one.
     let whole = stage.create(&["--faas", "Function", "--wait"]);
@@ -275,7 +277,7 @@ fn what_is_lost_is_found_and_what_is_not_certainly_ours_is_only_reported() {
     let operation =
         stage.place.submit(&["--param", "wait_ms=3600000", "--resource", &format!("serverless:{id}")]);
     stage.place.wait_for_phase(&operation, "waiting");
-    let Stage { place, sandbox, server } = stage;
+    let ServerlessCli { place, sandbox, server } = stage;
     server.stop();
     assert!(place.expect(0, &["serverless", "orphans"]).err.contains("nothing is lost"));
     let server = place.serve(&["--sandbox-url", &sandbox.url]);
@@ -289,13 +291,13 @@ fn what_is_lost_is_found_and_what_is_not_certainly_ours_is_only_reported() {
     place.write("named.auth", "oneadmin:opennebula\n");
     place.expect(7, &["serverless", "orphans", "--one-auth", "named.auth"]);
     sandbox.stop();
-    let ran = Place::new().expect(1, &["serverless", "orphans"]);
+    let ran = DataDirectory::new().expect(1, &["serverless", "orphans"]);
     assert!(ran.err.contains("serverless.orphans.one_auth"), "{ran:?}");
 }
 
 #[test]
 fn the_demonstration_calls_a_function_and_leaves_nothing_of_it() {
-    let ran = Place::new().expect(0, &["demo", "-o", "json"]);
+    let ran = DataDirectory::new().expect(0, &["demo", "-o", "json"]);
     let report: Value = serde_json::from_str(&ran.out).unwrap();
     for (what, made) in [("documents", 1), ("services", 1), ("machines", 2)] {
         let count = &report["ledger"][what];
@@ -316,7 +318,7 @@ fn the_demonstration_calls_a_function_and_leaves_nothing_of_it() {
 
 #[test]
 fn shells_and_manuals_know_the_commands() {
-    let place = Place::new();
+    let place = DataDirectory::new();
     assert!(place.expect(0, &["complete", "--", "serverl"]).out.starts_with("serverless"));
     let dir = place.path("pages");
     place.expect(0, &["man", "--dir", dir.to_str().unwrap()]);

@@ -5,11 +5,11 @@ use std::os::unix::fs::PermissionsExt;
 use rustix::process::Signal;
 use serde_json::json;
 
-use crate::stage::{Place, Sandbox, until};
+use crate::stage::{DataDirectory, Sandbox, until};
 
 #[test]
 fn a_first_start_makes_everything_private_and_says_where_it_is() {
-    let place = Place::new();
+    let place = DataDirectory::new();
     let server = place.serve(&["--sandbox"]);
     let said = until("the welcome", || Some(server.going.err()).filter(|text| text.contains("stop it:")));
     for part in [server.url.as_str(), "admin.token (new)", "engine.db", "ledger"] {
@@ -34,7 +34,7 @@ fn a_first_start_makes_everything_private_and_says_where_it_is() {
 
 #[test]
 fn a_second_server_on_the_same_directory_is_refused() {
-    let place = Place::new();
+    let place = DataDirectory::new();
     let server = place.serve(&[]);
     let refused = place.expect(1, &["serve", "--listen", "127.0.0.1:0"]);
     let pid = format!("another provision-engine (pid {})", server.going.pid());
@@ -46,7 +46,7 @@ fn a_second_server_on_the_same_directory_is_refused() {
 
 #[test]
 fn an_address_that_is_taken_is_an_error() {
-    let place = Place::new();
+    let place = DataDirectory::new();
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     let refused = place.expect(1, &["serve", "--listen", &address]);
@@ -58,7 +58,7 @@ fn an_address_that_is_taken_is_an_error() {
 
 #[test]
 fn without_a_greeter_an_operation_fails_and_says_what_is_missing() {
-    let place = Place::new().env("PROVISION_ENGINE_SANDBOX__ENABLED", "false");
+    let place = DataDirectory::new().env("PROVISION_ENGINE_SANDBOX__ENABLED", "false");
     let server = place.serve(&[]);
     let failed = place.expect(3, &["operations", "submit", "demo.hello", "--wait"]);
     assert!(failed.err.contains("no greeter configured: set drivers.greeter.url"), "{failed:?}");
@@ -67,7 +67,7 @@ fn without_a_greeter_an_operation_fails_and_says_what_is_missing() {
 
 #[test]
 fn with_no_configuration_at_all_the_demonstration_works() {
-    let place = Place::new();
+    let place = DataDirectory::new();
     let server = place.serve(&[]);
     assert!(server.going.err().contains("(in this process;"), "{}", server.going.err());
     place.expect(0, &["operations", "submit", "demo.hello", "--wait"]);
@@ -80,7 +80,7 @@ fn with_no_configuration_at_all_the_demonstration_works() {
 
 #[test]
 fn a_graceful_stop_lets_a_step_finish_and_a_second_signal_does_not() {
-    let place = Place::new();
+    let place = DataDirectory::new();
     let sandbox = Sandbox::start(&place);
     let slow =
         json!({"system": "greeter", "kind": "latency", "latency_ms": 4000, "times": 1, "method": "POST"});
@@ -109,7 +109,7 @@ fn a_graceful_stop_lets_a_step_finish_and_a_second_signal_does_not() {
 
 #[test]
 fn what_an_upgrade_cannot_finish_is_found_before_it() {
-    let place = Place::new();
+    let place = DataDirectory::new();
     let made = place.expect(0, &["migrate"]);
     assert!(made.err.contains("made ") && made.err.contains("engine.db"), "{made:?}");
     assert!(place.expect(0, &["migrate"]).err.contains("is up to date"));

@@ -36,18 +36,18 @@ pub(crate) fn until_or<T>(mut ask: impl FnMut() -> Option<T>, complain: impl Fn(
 }
 
 /// A directory that is gone afterwards, and in it the data directory of one engine.
-pub(crate) struct Place {
+pub(crate) struct DataDirectory {
     dir: TempDir,
     /// Laid over the empty environment in which everything runs.
     environment: Vec<(String, String)>,
 }
 
-impl Place {
-    pub(crate) fn new() -> Place {
-        Place { dir: tempfile::tempdir().unwrap(), environment: Vec::new() }
+impl DataDirectory {
+    pub(crate) fn new() -> DataDirectory {
+        DataDirectory { dir: tempfile::tempdir().unwrap(), environment: Vec::new() }
     }
 
-    pub(crate) fn env(mut self, name: &str, value: impl Into<String>) -> Place {
+    pub(crate) fn env(mut self, name: &str, value: impl Into<String>) -> DataDirectory {
         self.environment.push((name.to_owned(), value.into()));
         self
     }
@@ -98,7 +98,7 @@ impl Place {
 
     /// Starts it without waiting for its end.
     pub(crate) fn begin(&self, arguments: &[&str]) -> Going {
-        Place::spawn(self.command(arguments))
+        DataDirectory::spawn(self.command(arguments))
     }
 
     pub(crate) fn spawn(mut command: Command) -> Going {
@@ -110,7 +110,7 @@ impl Place {
 
     /// A server on any free port, healthy when this returns.
     #[track_caller]
-    pub(crate) fn serve(&self, arguments: &[&str]) -> Server {
+    pub(crate) fn serve(&self, arguments: &[&str]) -> ServerProcess {
         let going = self.begin_serving(arguments);
         self.healthy(going)
     }
@@ -120,7 +120,7 @@ impl Place {
     }
 
     #[track_caller]
-    pub(crate) fn healthy(&self, mut going: Going) -> Server {
+    pub(crate) fn healthy(&self, mut going: Going) -> ServerProcess {
         let pid = going.pid();
         let listen = until("the server", || {
             if let Some(status) = going.status() {
@@ -130,7 +130,7 @@ impl Place {
                 serde_json::from_slice(&fs::read(self.data("provision-engine.pid")).ok()?).ok()?;
             (entry["pid"] == pid).then(|| entry["listen"].as_str().unwrap().to_owned())
         });
-        Server { going, url: format!("http://{listen}") }
+        ServerProcess { going, url: format!("http://{listen}") }
     }
 
     /// Runs it on a terminal of its own with 80 columns, and types these lines.
@@ -219,12 +219,12 @@ impl Drop for Going {
     }
 }
 
-pub(crate) struct Server {
+pub(crate) struct ServerProcess {
     pub(crate) going: Going,
     pub(crate) url: String,
 }
 
-impl Server {
+impl ServerProcess {
     /// Gracefully.
     #[track_caller]
     pub(crate) fn stop(self) -> Ran {
@@ -262,7 +262,7 @@ pub(crate) struct Sandbox {
 
 impl Sandbox {
     #[track_caller]
-    pub(crate) fn start(place: &Place) -> Sandbox {
+    pub(crate) fn start(place: &DataDirectory) -> Sandbox {
         let mut going = place.begin(&["sandbox", "--listen", "127.0.0.1:0"]);
         let url = until("the sandbox", || {
             assert!(going.status().is_none(), "{}", going.err());

@@ -9,14 +9,14 @@ use ::opennebula::Options;
 use serde_json::Value;
 
 use crate::engine_conf::get;
-use crate::stage::{Place, Sandbox, Server, until};
+use crate::stage::{DataDirectory, Sandbox, ServerProcess, until};
 
 const SHIPPED: &str = include_str!("../../../../packaging/engine.conf");
 const NOBODY: u32 = 65_534;
 
 /// Where the configuration comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Source {
+enum ConfigSource {
     /// There is none at all.
     Bare,
     /// The flag `--sandbox` and nothing else.
@@ -30,14 +30,14 @@ enum Source {
     Environment,
 }
 
-const SOURCES: [Source; 7] = [
-    Source::Bare,
-    Source::Flag,
-    Source::FlagAndFile,
-    Source::EngineConf,
-    Source::OlderEngineConf,
-    Source::File,
-    Source::Environment,
+const SOURCES: [ConfigSource; 7] = [
+    ConfigSource::Bare,
+    ConfigSource::Flag,
+    ConfigSource::FlagAndFile,
+    ConfigSource::EngineConf,
+    ConfigSource::OlderEngineConf,
+    ConfigSource::File,
+    ConfigSource::Environment,
 ];
 
 /// Whether OpenNebula listens when the server starts.
@@ -48,39 +48,39 @@ enum Nebula {
     Late,
 }
 
-impl Source {
+impl ConfigSource {
     fn names_nebula(self) -> bool {
-        !matches!(self, Source::Bare | Source::Flag)
+        !matches!(self, ConfigSource::Bare | ConfigSource::Flag)
     }
 
     fn flags(self) -> &'static [&'static str] {
         match self {
-            Source::Flag => &["--sandbox"],
-            Source::FlagAndFile => &["--sandbox", "--config", "config.yaml"],
-            Source::EngineConf | Source::OlderEngineConf => &["--engine-conf", "engine.conf"],
-            Source::File => &["--config", "config.yaml"],
-            Source::Bare | Source::Environment => &[],
+            ConfigSource::Flag => &["--sandbox"],
+            ConfigSource::FlagAndFile => &["--sandbox", "--config", "config.yaml"],
+            ConfigSource::EngineConf | ConfigSource::OlderEngineConf => &["--engine-conf", "engine.conf"],
+            ConfigSource::File => &["--config", "config.yaml"],
+            ConfigSource::Bare | ConfigSource::Environment => &[],
         }
     }
 
-    fn place(self, at: &Options) -> Place {
+    fn place(self, at: &Options) -> DataDirectory {
         let Options { oned, oneflow, .. } = at;
-        let place = Place::new();
+        let place = DataDirectory::new();
         match self {
-            Source::Bare | Source::Flag => place,
-            Source::FlagAndFile | Source::File => {
+            ConfigSource::Bare | ConfigSource::Flag => place,
+            ConfigSource::FlagAndFile | ConfigSource::File => {
                 place
                     .write("config.yaml", &format!("serverless: {{oned: '{oned}', oneflow: '{oneflow}'}}\n"));
                 place
             }
-            Source::EngineConf | Source::OlderEngineConf => {
+            ConfigSource::EngineConf | ConfigSource::OlderEngineConf => {
                 let conf = SHIPPED.replace("http://localhost:2633/RPC2", oned);
                 let conf = conf.replace("http://localhost:2474", oneflow);
-                let older = if self == Source::OlderEngineConf { ":sandbox: true\n" } else { "" };
+                let older = if self == ConfigSource::OlderEngineConf { ":sandbox: true\n" } else { "" };
                 place.write("engine.conf", &format!("{conf}{older}"));
                 place
             }
-            Source::Environment => place
+            ConfigSource::Environment => place
                 .env("PROVISION_ENGINE_SERVERLESS__ONED", oned)
                 .env("PROVISION_ENGINE_SERVERLESS__ONEFLOW", oneflow),
         }
@@ -134,7 +134,7 @@ fn one_click(url: &str) -> String {
 
 /// Which sign-ins are open, and whether the systems are those of a sandbox.
 #[track_caller]
-fn check(case: &str, source: Source, server: &Server) {
+fn check(case: &str, source: ConfigSource, server: &ServerProcess) {
     let url = &server.url;
     let is_sandbox = !source.names_nebula();
     let form = curl(&[&format!("{url}/console/sign-in")]);
@@ -142,11 +142,11 @@ fn check(case: &str, source: Source, server: &Server) {
     let provider = curl(&[&format!("{url}/console/sign-in/provider")]);
     assert_eq!(status(&provider), if is_sandbox { 303 } else { 404 }, "{case}: {provider}");
     assert_eq!(status(&curl(&[&format!("{url}/operations")])), 401, "{case}");
-    let runs_one = is_sandbox || source == Source::FlagAndFile;
+    let runs_one = is_sandbox || source == ConfigSource::FlagAndFile;
     let said = server.going.err();
     assert_eq!(said.contains("(in this process;"), runs_one, "{case}: {said}");
     let warned = said.contains("the key `sandbox` has no effect");
-    assert_eq!(warned, source == Source::OlderEngineConf, "{case}: {said}");
+    assert_eq!(warned, source == ConfigSource::OlderEngineConf, "{case}: {said}");
 }
 
 fn readiness(url: &str) -> (u16, String) {
@@ -158,7 +158,7 @@ fn readiness(url: &str) -> (u16, String) {
 
 #[test]
 fn only_the_command_line_or_no_configuration_at_all_starts_the_sandbox() {
-    let elsewhere = Place::new();
+    let elsewhere = DataDirectory::new();
     let sandbox = Sandbox::start(&elsewhere);
     for source in SOURCES {
         for nebula in [Nebula::There, Nebula::Absent, Nebula::Late] {
@@ -205,7 +205,7 @@ fn no_file_and_no_variable_turns_the_sandbox_on() {
         ("", Some(("PROVISION_ENGINE_SANDBOX__ENABLED", "true"))),
         ("", Some(("PROVISION_ENGINE_SANDBOX__URL", "http://127.0.0.1:9"))),
     ] {
-        let place = Place::new();
+        let place = DataDirectory::new();
         place.write("provision-engine.yaml", file);
         let place = variable.into_iter().fold(place, |place, (name, value)| place.env(name, value));
         let refused = place.expect(1, &["serve", "--listen", "127.0.0.1:0"]);
@@ -215,7 +215,7 @@ fn no_file_and_no_variable_turns_the_sandbox_on() {
 
 #[test]
 fn what_was_created_through_the_sandbox_ends_with_it() {
-    let place = Place::new();
+    let place = DataDirectory::new();
     let server = place.serve(&["--sandbox"]);
     let url = server.url.clone();
     let session = one_click(&url);

@@ -2,7 +2,7 @@
 
 use rustix::process::Signal;
 
-use crate::stage::{Place, until};
+use crate::stage::{DataDirectory, until};
 
 const KEY: &str =
     "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJfrCIqZLfhKMHtpLzLFGcn13y1ZXq7S6R2cZ071aFEB ada@example\n";
@@ -25,7 +25,7 @@ fn rows(seen: &str) -> Vec<String> {
 
 #[test]
 fn tables_fit_into_eighty_columns_and_are_whole_elsewhere() {
-    let place = Place::new();
+    let place = DataDirectory::new();
     place.write("mine.pub", KEY);
     let server = place.serve(&["--sandbox"]);
     let how =
@@ -50,7 +50,7 @@ fn tables_fit_into_eighty_columns_and_are_whole_elsewhere() {
 
 #[test]
 fn the_demonstration_fits_into_eighty_columns() {
-    let (code, seen) = Place::new().typed(&["demo"], &[]);
+    let (code, seen) = DataDirectory::new().typed(&["demo"], &[]);
     assert_eq!(code, Some(0), "{seen}");
     let rows: Vec<String> = rows(&seen[seen.find("FOR ").unwrap()..seen.find("how to go on").unwrap()]);
     assert!(rows.iter().any(|row| row.contains("runtime.provision")), "{seen}");
@@ -58,7 +58,7 @@ fn the_demonstration_fits_into_eighty_columns() {
 
 #[test]
 fn a_wait_draws_the_step_the_reason_and_the_time() {
-    let place = Place::new();
+    let place = DataDirectory::new();
     let server = place.serve(&["--sandbox"]);
     let submit = ["operations", "submit", "demo.hello", "--param", "wait_ms=2500", "-w"];
     let (code, seen) = place.typed(&submit, &[]);
@@ -70,7 +70,7 @@ fn a_wait_draws_the_step_the_reason_and_the_time() {
 
 #[test]
 fn every_wait_for_an_operation_ends_alike_with_ctrl_c() {
-    let place = Place::new();
+    let place = DataDirectory::new();
     let server = place.serve(&["--sandbox"]);
     let data = place.path("data");
     let dir = ["--data-dir", data.to_str().unwrap()];
@@ -91,7 +91,7 @@ fn every_wait_for_an_operation_ends_alike_with_ctrl_c() {
 
 #[test]
 fn many_waits_for_a_server_that_died_time_out() {
-    let place = Place::new();
+    let place = DataDirectory::new();
     let server = place.serve(&["--sandbox"]);
     let submit = ["operations", "submit", "demo.hello", "--count", "5", "--param", "wait_ms=60000"];
     let waiting = place.begin(&[&submit[..], &["--wait", "--timeout", "3s"]].concat());
@@ -104,7 +104,7 @@ fn many_waits_for_a_server_that_died_time_out() {
 
 #[test]
 fn times_have_a_date_and_the_zone_of_the_user() {
-    let place = Place::new().env("TZ", "EST5EDT,M3.2.0,M11.1.0");
+    let place = DataDirectory::new().env("TZ", "EST5EDT,M3.2.0,M11.1.0");
     let server = place.serve(&["--sandbox"]);
     let id = place.expect(0, &["operations", "submit", "demo.hello", "--wait"]).out;
     for command in [["operations", "journal"], ["operations", "watch"]] {

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-use crate::stage::{Place, Sandbox, call, until_or};
+use crate::stage::{DataDirectory, Sandbox, call, until_or};
 
 /// The external systems are new and know nothing of what the old program made there.
 const OUTCOMES: [(&str, &str); 28] = [
@@ -71,8 +71,8 @@ fn data() -> PathBuf {
 }
 
 /// A place with the old database, in which nothing waits longer than it must.
-fn unpacked() -> Place {
-    let place = Place::new()
+fn unpacked() -> DataDirectory {
+    let place = DataDirectory::new()
         .env("PROVISION_ENGINE_RUNTIME__POLL", "50ms")
         .env("PROVISION_ENGINE_RUNTIME__SETTLE", "300ms")
         .env("PROVISION_ENGINE_SERVERLESS__POLL", "50ms")

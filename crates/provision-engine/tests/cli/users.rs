@@ -4,10 +4,10 @@ use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 
-use crate::stage::{Place, until};
+use crate::stage::{DataDirectory, until};
 
 /// Runs a command with this on its stdin; answers how it ended and all that it said.
-fn with_input(place: &Place, arguments: &[&str], input: &str) -> (Option<i32>, String) {
+fn with_input(place: &DataDirectory, arguments: &[&str], input: &str) -> (Option<i32>, String) {
     let mut command = place.command(arguments);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
@@ -17,7 +17,7 @@ fn with_input(place: &Place, arguments: &[&str], input: &str) -> (Option<i32>, S
     (output.status.code(), said)
 }
 
-fn roles(place: &Place) -> Vec<(String, String)> {
+fn roles(place: &DataDirectory) -> Vec<(String, String)> {
     let listed = place.json(&["users", "list"]);
     let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
     listed["items"]
@@ -30,7 +30,7 @@ fn roles(place: &Place) -> Vec<(String, String)> {
 
 #[test]
 fn people_are_added_changed_and_removed() {
-    let place = Place::new();
+    let place = DataDirectory::new();
     let _server = place.serve(&[]);
     let made = place.expect(0, &["users", "create", "ada", "--role", "operator"]);
     assert_eq!(made.out.trim().split('-').map(str::len).collect::<Vec<_>>(), [5; 4], "{made:?}");
@@ -53,8 +53,8 @@ fn people_are_added_changed_and_removed() {
 }
 
 #[test]
-fn what_would_lock_everybody_out_or_is_weak_is_refused() {
-    let place = Place::new();
+fn what_would_lock_everyone_out_or_is_weak_is_refused() {
+    let place = DataDirectory::new();
     let _server = place.serve(&[]);
     assert!(place.expect(5, &["users", "delete", "admin"]).err.contains("last-admin-user"));
     assert!(place.expect(5, &["users", "role", "admin", "reader"]).err.contains("last-admin-user"));
@@ -70,7 +70,7 @@ fn what_would_lock_everybody_out_or_is_weak_is_refused() {
 
 #[test]
 fn the_first_start_makes_the_first_user_and_no_later_one_does() {
-    let place = Place::new();
+    let place = DataDirectory::new();
     let server = place.serve(&[]);
     let said = until("the welcome", || Some(server.going.err()).filter(|text| text.contains("stop it:")));
     let file = place.data("console-password");

@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
-use crate::stage::Place;
+use crate::stage::DataDirectory;
 
 #[test]
 fn a_command_that_is_not_understood_is_an_error_and_help_is_not() {
-    let place = Place::new();
+    let place = DataDirectory::new();
     for wrong in
         [&[][..], &["frobnicate"], &["serve", "--colour"], &["operations"], &["operations", "show", "abc"]]
     {
@@ -25,7 +25,7 @@ fn a_command_that_is_not_understood_is_an_error_and_help_is_not() {
 
 #[test]
 fn plans_are_shown_without_a_server_in_every_form() {
-    let place = Place::new();
+    let place = DataDirectory::new();
     let table = place.expect(0, &["plan", "demo.hello"]).out;
     assert!(table.starts_with("WEIGHT") && table.contains("    10  greet"), "{table}");
     assert!(!table.contains('\x1b'), "no colours where there is no terminal");
@@ -43,7 +43,8 @@ fn plans_are_shown_without_a_server_in_every_form() {
 
 #[test]
 fn a_good_configuration_is_shown_with_its_origins_and_without_its_secrets() {
-    let place = Place::new().env("PROVISION_ENGINE_STORE__DATABASE_URL", "postgres://me:s3cret@host/db");
+    let place =
+        DataDirectory::new().env("PROVISION_ENGINE_STORE__DATABASE_URL", "postgres://me:s3cret@host/db");
     place.write("provision-engine.yaml", "server:\n  listen: 127.0.0.1:8080\n  listn: 1\n");
     let checked = place.expect(0, &["config", "check"]);
     assert!(checked.out.is_empty(), "{checked:?}");
@@ -64,7 +65,7 @@ fn a_good_configuration_is_shown_with_its_origins_and_without_its_secrets() {
 
 #[test]
 fn a_bad_configuration_is_an_error_with_its_place_for_every_command() {
-    let place = Place::new();
+    let place = DataDirectory::new();
     place.write("bad.yaml", "server:\n  listen: nowhere\nengine: {max_running: 0}\n");
     for command in [&["config", "check"][..], &["config", "show"], &["serve"], &["start"], &["keys", "list"]]
     {
@@ -92,7 +93,7 @@ fn a_bad_configuration_is_an_error_with_its_place_for_every_command() {
 
 #[test]
 fn shells_get_their_completions_and_people_their_pages() {
-    let place = Place::new();
+    let place = DataDirectory::new();
     for (shell, part) in
         [("bash", "complete -o default -F"), ("zsh", "#compdef provision-engine"), ("fish", "complete -c")]
     {
@@ -111,7 +112,7 @@ fn shells_get_their_completions_and_people_their_pages() {
 
 #[test]
 fn a_reader_that_goes_away_is_no_error() {
-    let place = Place::new();
+    let place = DataDirectory::new();
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
     let output = place.command(&["completions", "bash"]).stdout(writer).output().unwrap();
@@ -121,7 +122,7 @@ fn a_reader_that_goes_away_is_no_error() {
 
 #[test]
 fn a_command_without_a_server_says_how_to_get_one() {
-    let place = Place::new().env("PROVISION_ENGINE_SERVER", "http://127.0.0.1:1");
+    let place = DataDirectory::new().env("PROVISION_ENGINE_SERVER", "http://127.0.0.1:1");
     let ran = place.expect(1, &["operations", "list"]);
     assert!(ran.err.contains("cannot reach http://127.0.0.1:1") && ran.err.contains("--server"), "{ran:?}");
     assert!(place.expect(2, &["--server", "nonsense", "operations", "list"]).err.contains("not a URL"));

@@ -9,9 +9,9 @@ use ::demo::workflows::hello::{self, Hello};
 use async_trait::async_trait;
 use engine::{Body, Effect, Operation, Outcome, Phase, Plan, Step, done, named, wait};
 use serde_json::json;
-use testing::trial::{self, Trial};
+use testing::workflow_test::{self, WorkflowTest};
 
-use crate::hello_trial::HelloTrial;
+use crate::hello_test::HelloTest;
 use crate::hello_world;
 
 const GUIDE: &str = include_str!("../../../../docs/guide/add-a-step.md");
@@ -99,8 +99,8 @@ fn with_the_step(drivers: &Drivers) -> Plan<Hello> {
 }
 
 #[tokio::test]
-async fn the_plan_with_the_step_stands_all_trials() {
-    trial::stand_all(&HelloTrial::of(with_the_step).await).await;
+async fn the_plan_with_the_step_passes_all_workflow_tests() {
+    workflow_test::check_all(&HelloTest::of(with_the_step).await).await;
 }
 
 /// Sends the operation through three more passes.
@@ -121,13 +121,13 @@ impl Step<Hello> for Again {
 
 #[tokio::test]
 async fn it_asks_once_but_its_overrides_are_there_on_every_pass() {
-    let trial = HelloTrial::of(with_the_step).await;
+    let workflow_test = HelloTest::of(with_the_step).await;
     let passes = Arc::new(AtomicU32::new(0));
     // After the letter took the overrides, so that every pass has to bring them again.
-    let plan = trial.plan().insert(45, Again(Arc::clone(&passes)));
-    let house = trial.house(plan).await;
-    let id = house.submit("demo.hello", None, json!({"name": "Ada"})).await;
-    let ended = house.finished(id).await;
+    let plan = workflow_test.plan().insert(45, Again(Arc::clone(&passes)));
+    let test_engine = workflow_test.test_engine(plan).await;
+    let id = test_engine.submit("demo.hello", None, json!({"name": "Ada"})).await;
+    let ended = test_engine.finished(id).await;
     assert_eq!(ended.shown.summary.phase, Phase::Succeeded, "{:?}", ended.memory.last_error);
     assert_eq!(passes.load(Ordering::SeqCst), 4);
     assert_eq!(
@@ -136,7 +136,11 @@ async fn it_asks_once_but_its_overrides_are_there_on_every_pass() {
          letter.greeting.text: Hello, Ada!\nletter.greeting.token: (enclosed)"
     );
     let counts = json!({"greeter/greet": {"made": 2, "taken_back": 0, "standing": 2, "repeats": 0}});
-    assert_eq!(trial.world.get("/ledger/summary").await, counts, "one greeting of each step, asked for once");
+    assert_eq!(
+        workflow_test.world.get("/ledger/summary").await,
+        counts,
+        "one greeting of each step, asked for once"
+    );
     let fact = &ended.memory.facts["hello_world.greeting"];
     assert_eq!(fact["text"], "Hello, Ada!");
     assert!(fact["token"].as_str().unwrap().starts_with("sealed:"), "{fact}");
@@ -144,15 +148,15 @@ async fn it_asks_once_but_its_overrides_are_there_on_every_pass() {
 
 #[tokio::test]
 async fn a_greeter_that_breaks_for_it_is_asked_again() {
-    let trial = HelloTrial::of(with_the_step).await;
+    let workflow_test = HelloTest::of(with_the_step).await;
     // The first call belongs to the step before.
-    trial.world.fault(&json!({"system": "greeter", "kind": "error", "after": 1})).await;
-    trial.world.fault(&json!({"system": "greeter", "kind": "drop_after", "after": 2})).await;
-    let house = trial.house(trial.plan()).await;
-    let id = house.submit("demo.hello", None, json!({})).await;
-    let ended = house.finished(id).await;
+    workflow_test.world.fault(&json!({"system": "greeter", "kind": "error", "after": 1})).await;
+    workflow_test.world.fault(&json!({"system": "greeter", "kind": "drop_after", "after": 2})).await;
+    let test_engine = workflow_test.test_engine(workflow_test.plan()).await;
+    let id = test_engine.submit("demo.hello", None, json!({})).await;
+    let ended = test_engine.finished(id).await;
     assert_eq!(ended.shown.summary.phase, Phase::Succeeded, "{:?}", ended.memory.last_error);
-    let journal = house.journal(id).await;
+    let journal = test_engine.journal(id).await;
     let retried: Vec<&str> = journal
         .iter()
         .filter_map(|event| match &event.body {
@@ -161,35 +165,37 @@ async fn a_greeter_that_breaks_for_it_is_asked_again() {
         })
         .collect();
     assert_eq!(retried, ["hello_world", "hello_world"]);
-    assert_eq!(trial.standing().await.len(), 2);
+    assert_eq!(workflow_test.standing().await.len(), 2);
 }
 
 #[tokio::test]
 async fn what_it_made_is_taken_back_when_a_later_step_fails() {
-    let trial = HelloTrial::of(with_the_step).await;
-    let house = trial.house(trial.plan()).await;
-    let id = house.submit("demo.hello", None, json!({"fail": true})).await;
-    let ended = house.finished(id).await;
+    let workflow_test = HelloTest::of(with_the_step).await;
+    let test_engine = workflow_test.test_engine(workflow_test.plan()).await;
+    let id = test_engine.submit("demo.hello", None, json!({"fail": true})).await;
+    let ended = test_engine.finished(id).await;
     assert_eq!(ended.shown.summary.phase, Phase::Undone);
     assert!(ended.memory.undone.contains("hello_world"), "{:?}", ended.memory.undone);
     let counts = json!({"greeter/greet": {"made": 2, "taken_back": 2, "standing": 0, "repeats": 0}});
-    assert_eq!(trial.world.get("/ledger/summary").await, counts);
+    assert_eq!(workflow_test.world.get("/ledger/summary").await, counts);
 }
 
 #[tokio::test]
 async fn too_high_a_weight_fails_the_operation_with_the_reason() {
-    let trial = HelloTrial::of(with_the_step).await;
-    let plan = hello::plan(&trial.drivers.greeter);
+    let workflow_test = HelloTest::of(with_the_step).await;
+    let plan = hello::plan(&workflow_test.drivers.greeter);
     if plan.describe().iter().any(|info| info.name == "hello_world") {
         // Somebody has followed the guide, and its line is not at the end of the table.
         return;
     }
-    let house = trial.house(plan.insert(60, hello_world::HelloWorld::new(&trial.drivers.greeter))).await;
-    let id = house.submit("demo.hello", None, json!({})).await;
-    let ended = house.finished(id).await;
+    let test_engine = workflow_test
+        .test_engine(plan.insert(60, hello_world::HelloWorld::new(&workflow_test.drivers.greeter)))
+        .await;
+    let id = test_engine.submit("demo.hello", None, json!({})).await;
+    let ended = test_engine.finished(id).await;
     assert_eq!(ended.shown.summary.phase, Phase::Undone);
     let error = ended.memory.last_error.unwrap();
     assert_eq!(error.step, "hello_world");
     assert!(error.cause.as_str().contains("overrides for hello come after the step that takes them"));
-    assert!(trial.standing().await.is_empty());
+    assert!(workflow_test.standing().await.is_empty());
 }

@@ -8,20 +8,20 @@ use std::time::Duration;
 
 use crate::world::Drivers;
 use ::runtimes::model::override_source::{OverrideFiles, OverrideObjects, OverrideSource};
-use ::runtimes::model::{Instance, Runtimes, seal_json};
+use ::runtimes::model::{InstanceRecord, RuntimesSettings, seal_json};
 use ::runtimes::workflows::external::ExternalSteps;
 use ::runtimes::workflows::{deprovision, provision, update};
 use axum::Router;
 use axum::http::{HeaderMap, StatusCode};
 use engine::store::MemoryStore;
-use engine::{Inspection, OperationId, Phase, Rehearsal, Resource, WallClock};
+use engine::{DryRun, Inspection, OperationId, Phase, Resource, WallClock};
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
-use testing::House;
-use testing::trial::{self, Trial};
+use testing::TestEngine;
+use testing::workflow_test::{self, WorkflowTest};
 
 use crate::runtime_greeting::provision_with_greeting;
-use crate::runtime_trial::{Before, RuntimeTrial, instance, read, write};
+use crate::runtime_test::{Before, RuntimeTest, instance, read, write};
 
 const SECRET: &str = "s3cret-0123456789abcdef0123456789abcdef";
 const CANARY: &str = "c4n4ry-92be";
@@ -29,15 +29,15 @@ const CANARY: &str = "c4n4ry-92be";
 type Calls = Arc<Mutex<Vec<(HeaderMap, Value)>>>;
 
 /// A service that answers as it is told, with the number of the call and what was said.
-struct Service {
+struct ScriptedService {
     url: String,
     calls: Calls,
 }
 
-impl Service {
+impl ScriptedService {
     async fn start(
         answer: impl Fn(usize, &Value) -> (u16, String) + Clone + Send + Sync + 'static,
-    ) -> Service {
+    ) -> ScriptedService {
         let calls = Calls::default();
         let seen = Arc::clone(&calls);
         let router = Router::new().fallback(move |headers: HeaderMap, body: String| async move {
@@ -50,7 +50,7 @@ impl Service {
         let listener = tokio::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
         let url = format!("http://{}/", listener.local_addr().unwrap());
         tokio::spawn(async move { axum::serve(listener, router).await });
-        Service { url, calls }
+        ScriptedService { url, calls }
     }
 
     fn calls(&self) -> Vec<(HeaderMap, Value)> {
@@ -92,7 +92,7 @@ const KUBECONFIG: &str = "apiVersion: v1\nkind: Config\ncurrent-context: here\n\
 /// Drivers that are connected to nothing.
 fn drivers() -> Drivers {
     let second = Duration::from_secs(1);
-    Drivers::at("http://127.0.0.1:1", second, Runtimes::default(), Arc::new(MemoryStore::new()))
+    Drivers::at("http://127.0.0.1:1", second, RuntimesSettings::default(), Arc::new(MemoryStore::new()))
 }
 
 fn load_with(list: &str, drivers: &Drivers) -> Result<ExternalSteps, String> {
@@ -107,24 +107,31 @@ fn params(instance: &str, _runtime: &str) -> Value {
     json!({"instance_id": instance})
 }
 
-async fn provisioning(service: &Service, weight: u16, more: &str) -> RuntimeTrial<provision::Provision> {
-    let mut trial = RuntimeTrial::of(provision_with_greeting, Before::Asked, params).await;
-    trial.drivers.external = service.steps("runtime.provision", weight, more);
-    trial
+async fn provisioning(
+    service: &ScriptedService,
+    weight: u16,
+    more: &str,
+) -> RuntimeTest<provision::Provision> {
+    let mut workflow_test = RuntimeTest::of(provision_with_greeting, Before::Asked, params).await;
+    workflow_test.drivers.external = service.steps("runtime.provision", weight, more);
+    workflow_test
 }
 
-async fn run<W: engine::Workflow>(trial: &RuntimeTrial<W>, house: &House) -> (OperationId, Inspection) {
-    trial.prepare(&house.engine).await;
-    let id = house.submit(W::KIND, trial.resource().as_deref(), trial.params()).await;
-    (id, house.finished(id).await)
+async fn run<W: engine::Workflow>(
+    workflow_test: &RuntimeTest<W>,
+    test_engine: &TestEngine,
+) -> (OperationId, Inspection) {
+    workflow_test.prepare(&test_engine.engine).await;
+    let id = test_engine.submit(W::KIND, workflow_test.resource().as_deref(), workflow_test.params()).await;
+    (id, test_engine.finished(id).await)
 }
 
 /// What the Provisioner got for a component, or for all of them, with the values of secrets.
 async fn configuration(
-    trial: &RuntimeTrial<provision::Provision>,
+    workflow_test: &RuntimeTest<provision::Provision>,
     component: Option<&str>,
 ) -> BTreeMap<String, Value> {
-    let runtimes = trial.world.get("/provisioner/runtimes?reveal=true").await;
+    let runtimes = workflow_test.world.get("/provisioner/runtimes?reveal=true").await;
     let kyma = &runtimes["runtimes"][0]["input"]["kymaConfig"];
     let entries = match component {
         None => &kyma["configuration"],
@@ -146,9 +153,9 @@ fn motto() -> String {
 }
 
 #[tokio::test]
-async fn provisioning_with_an_external_step_stands_all_trials() {
-    let service = Service::start(|_, _| (200, motto())).await;
-    trial::stand_all(&provisioning(&service, 4, "").await).await;
+async fn provisioning_with_an_external_step_passes_all_workflow_tests() {
+    let service = ScriptedService::start(|_, _| (200, motto())).await;
+    workflow_test::check_all(&provisioning(&service, 4, "").await).await;
     let mut keys: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for (headers, call) in service.calls() {
         let key = headers["idempotency-key"].to_str().unwrap().to_owned();
@@ -161,8 +168,8 @@ async fn provisioning_with_an_external_step_stands_all_trials() {
 }
 
 #[tokio::test]
-async fn its_answer_is_kept_sealed_and_reaches_the_runtime_and_nobody_asks_twice() {
-    let service = Service::start(|number, _| {
+async fn its_answer_is_kept_sealed_and_reaches_the_runtime_and_no_one_asks_twice() {
+    let service = ScriptedService::start(|number, _| {
         let answer = match number {
             0 => json!({"outcome": "wait", "after_seconds": 0, "reason": "thinking",
                         "facts": {"begun": [1, null]}, "secret_facts": {"session": CANARY}}),
@@ -177,9 +184,9 @@ async fn its_answer_is_kept_sealed_and_reaches_the_runtime_and_nobody_asks_twice
     });
     let service = service.await;
     // At 5 after hello_world, whose overrides for the same component it replaces.
-    let trial = provisioning(&service, 5, "").await;
-    let house = trial.house().await;
-    let (id, ended) = run(&trial, &house).await;
+    let workflow_test = provisioning(&service, 5, "").await;
+    let test_engine = workflow_test.test_engine().await;
+    let (id, ended) = run(&workflow_test, &test_engine).await;
     assert_eq!(ended.shown.summary.phase, Phase::Succeeded, "{:?}", ended.memory.last_error);
 
     let calls: Vec<Value> = service.calls().into_iter().map(|(_, call)| call).collect();
@@ -191,25 +198,25 @@ async fn its_answer_is_kept_sealed_and_reaches_the_runtime_and_nobody_asks_twice
     }
     assert_eq!(calls[0]["operation"]["id"], id.to_string());
     assert_eq!(calls[0]["operation"]["workflow"], "runtime.provision");
-    let record: Instance = read(&house.engine, &trial.resource().unwrap()).await;
+    let record: InstanceRecord = read(&test_engine.engine, &workflow_test.resource().unwrap()).await;
     assert_eq!(calls[0]["instance"]["shoot"], record.shoot.as_str());
     assert_eq!(calls[0]["instance"]["runtime_id"], Value::Null);
     assert!(calls.iter().all(|call| call.get("parameters").is_none() && call.get("context").is_none()));
 
-    let hello = configuration(&trial, Some("hello")).await;
+    let hello = configuration(&workflow_test, Some("hello")).await;
     let expected = [
         ("motto".to_owned(), json!(["onward", false])),
         ("key".to_owned(), json!([format!("{CANARY}-key"), true])),
     ];
     assert_eq!(hello, BTreeMap::from(expected));
-    assert_eq!(configuration(&trial, None).await["everywhere"], json!(["yes", false]));
+    assert_eq!(configuration(&workflow_test, None).await["everywhere"], json!(["yes", false]));
 
-    let all = format!("{:?} {:?} {:?}", ended.shown, ended.memory, house.journal(id).await);
+    let all = format!("{:?} {:?} {:?}", ended.shown, ended.memory, test_engine.journal(id).await);
     assert!(!all.contains(CANARY) && !all.contains(SECRET), "a secret is in the journal");
     let fact = &ended.memory.facts["motto.answer"];
     assert_eq!(fact["facts"], json!({"ended": true}));
     assert!(fact["secret_facts"]["session"].as_str().unwrap().starts_with("sealed:"), "{fact}");
-    assert!(house.kinds(id).await.contains("waited"), "{}", house.kinds(id).await);
+    assert!(test_engine.kinds(id).await.contains("waited"), "{}", test_engine.kinds(id).await);
 }
 
 #[tokio::test]
@@ -219,15 +226,16 @@ async fn it_sees_what_users_sent_only_where_the_list_says_so() {
         (", sees: [parameters]", true, false),
         (", sees: [context, parameters]", true, true),
     ] {
-        let service = Service::start(|_, _| (200, motto())).await;
-        let trial = provisioning(&service, 4, more).await;
-        let house = trial.house().await;
+        let service = ScriptedService::start(|_, _| (200, motto())).await;
+        let workflow_test = provisioning(&service, 4, more).await;
+        let test_engine = workflow_test.test_engine().await;
         let sent = json!({"name": CANARY, "region": "westeurope"});
-        let record = instance(&house.engine, "i-s", sent.clone(), json!({"password": CANARY}));
-        let resource = Instance::resource("i-s");
-        write(&house.engine, &resource, &record).await;
-        let id = house.submit("runtime.provision", Some(&resource), json!({"instance_id": "i-s"})).await;
-        let ended = house.finished(id).await;
+        let record = instance(&test_engine.engine, "i-s", sent.clone(), json!({"password": CANARY}));
+        let resource = InstanceRecord::resource("i-s");
+        write(&test_engine.engine, &resource, &record).await;
+        let id =
+            test_engine.submit("runtime.provision", Some(&resource), json!({"instance_id": "i-s"})).await;
+        let ended = test_engine.finished(id).await;
         assert_eq!(ended.shown.summary.phase, Phase::Succeeded, "{:?}", ended.memory.last_error);
         let (_, call) = service.calls().remove(0);
         assert_eq!(call.get("parameters"), parameters.then_some(&sent), "{more}");
@@ -237,7 +245,7 @@ async fn it_sees_what_users_sent_only_where_the_list_says_so() {
 }
 
 #[tokio::test]
-async fn trouble_heals_within_the_budget_and_ends_with_it() {
+async fn failure_heals_within_the_budget_and_ends_with_it() {
     for (status, body, part) in [
         (500, String::new(), "external:motto is broken: 500"),
         (503, String::new(), "503"),
@@ -246,29 +254,30 @@ async fn trouble_heals_within_the_budget_and_ends_with_it() {
         (200, r#"{"outcome":"retry","reason":"the moon is wrong"}"#.into(), "the moon is wrong"),
     ] {
         let wrong = body.clone();
-        let service = Service::start(
-            move |number, _| if number < 2 { (status, wrong.clone()) } else { (200, motto()) },
-        );
-        let trial = provisioning(&service.await, 4, "").await;
-        let house = trial.house().await;
-        let (id, ended) = run(&trial, &house).await;
+        let service =
+            ScriptedService::start(
+                move |number, _| if number < 2 { (status, wrong.clone()) } else { (200, motto()) },
+            );
+        let workflow_test = provisioning(&service.await, 4, "").await;
+        let test_engine = workflow_test.test_engine().await;
+        let (id, ended) = run(&workflow_test, &test_engine).await;
         assert_eq!(ended.shown.summary.phase, Phase::Succeeded, "{body}: {:?}", ended.memory.last_error);
-        let journal = format!("{:?}", house.journal(id).await);
+        let journal = format!("{:?}", test_engine.journal(id).await);
         assert!(journal.contains(part) && !journal.contains(CANARY), "{part}: {journal}");
 
         let wrong = body.clone();
-        let service = Service::start(move |_, _| (status, wrong.clone())).await;
-        let trial = provisioning(&service, 4, "").await;
-        let (_, ended) = run(&trial, &trial.house().await).await;
+        let service = ScriptedService::start(move |_, _| (status, wrong.clone())).await;
+        let workflow_test = provisioning(&service, 4, "").await;
+        let (_, ended) = run(&workflow_test, &workflow_test.test_engine().await).await;
         assert_eq!(ended.shown.summary.phase, Phase::Failed, "{body}");
         assert!(ended.shown.summary.reason.unwrap().contains(part), "{part}");
         assert!(service.calls().len() > 3, "{}", service.calls().len());
-        assert_eq!(trial.world.made("runtime").await, 0);
+        assert_eq!(workflow_test.world.made("runtime").await, 0);
     }
 }
 
 #[tokio::test]
-async fn a_refusal_and_a_failure_end_the_operation_at_once_and_keep_the_facts() {
+async fn an_error_and_a_failure_end_the_operation_at_once_and_keep_the_facts() {
     for (status, body, part) in [
         (
             422,
@@ -282,9 +291,9 @@ async fn a_refusal_and_a_failure_end_the_operation_at_once_and_keep_the_facts() 
         ),
     ] {
         let text = body.to_string();
-        let service = Service::start(move |_, _| (status, text.clone())).await;
-        let trial = provisioning(&service, 4, "").await;
-        let (_, ended) = run(&trial, &trial.house().await).await;
+        let service = ScriptedService::start(move |_, _| (status, text.clone())).await;
+        let workflow_test = provisioning(&service, 4, "").await;
+        let (_, ended) = run(&workflow_test, &workflow_test.test_engine().await).await;
         assert_eq!(ended.shown.summary.phase, Phase::Failed);
         assert!(ended.shown.summary.reason.unwrap().contains(part), "{part}");
         assert_eq!(service.calls().len(), 1);
@@ -294,20 +303,21 @@ async fn a_refusal_and_a_failure_end_the_operation_at_once_and_keep_the_facts() 
 }
 
 #[tokio::test]
-async fn overrides_that_nobody_takes_are_ignored_and_a_fact_says_so() {
-    let service = Service::start(|_, _| (200, motto())).await;
-    let trial = provisioning(&service, 10, "").await;
-    let (_, ended) = run(&trial, &trial.house().await).await;
+async fn overrides_that_no_one_takes_are_ignored_and_a_fact_says_so() {
+    let service = ScriptedService::start(|_, _| (200, motto())).await;
+    let workflow_test = provisioning(&service, 10, "").await;
+    let (_, ended) = run(&workflow_test, &workflow_test.test_engine().await).await;
     assert_eq!(ended.shown.summary.phase, Phase::Succeeded, "{:?}", ended.memory.last_error);
     let ignored = ended.memory.facts["motto.answer"]["ignored"].as_str().unwrap().to_owned();
     assert!(ignored.contains("1 overrides") && ignored.contains("weight 10"), "{ignored}");
-    assert!(!configuration(&trial, Some("hello")).await.contains_key("motto"));
+    assert!(!configuration(&workflow_test, Some("hello")).await.contains_key("motto"));
     let runtime = service.calls()[0].1["instance"]["runtime_id"].clone();
     assert!(runtime.is_string(), "after create_runtime the runtime is known");
 
-    let mut trial = RuntimeTrial::of(|drivers| deprovision::plan(drivers), Before::Ready, params).await;
-    trial.drivers.external = service.steps("runtime.deprovision", 3, "");
-    let (_, ended) = run(&trial, &trial.house().await).await;
+    let mut workflow_test =
+        RuntimeTest::of(|drivers| deprovision::plan(drivers), Before::Ready, params).await;
+    workflow_test.drivers.external = service.steps("runtime.deprovision", 3, "");
+    let (_, ended) = run(&workflow_test, &workflow_test.test_engine().await).await;
     assert_eq!(ended.shown.summary.phase, Phase::Succeeded, "{:?}", ended.memory.last_error);
     let ignored = ended.memory.facts["motto.answer"]["ignored"].as_str().unwrap().to_owned();
     assert!(ignored.contains("runtime.deprovision takes no overrides"), "{ignored}");
@@ -315,55 +325,58 @@ async fn overrides_that_nobody_takes_are_ignored_and_a_fact_says_so() {
 
 #[tokio::test]
 async fn an_update_tells_what_is_wanted_and_takes_overrides() {
-    let service = Service::start(|_, _| (200, motto())).await;
+    let service = ScriptedService::start(|_, _| (200, motto())).await;
     let wanted = |instance: &str, _: &str| {
         json!({"instance_id": instance, "parameters": {
             "name": "n", "region": "westeurope", "kymaVersion": "1.25.0"}})
     };
-    let mut trial = RuntimeTrial::of(|drivers| update::plan(drivers), Before::Ready, wanted).await;
-    trial.drivers.external = service.steps("runtime.update", 19, ", sees: [parameters]");
-    let (_, ended) = run(&trial, &trial.house().await).await;
+    let mut workflow_test = RuntimeTest::of(|drivers| update::plan(drivers), Before::Ready, wanted).await;
+    workflow_test.drivers.external = service.steps("runtime.update", 19, ", sees: [parameters]");
+    let (_, ended) = run(&workflow_test, &workflow_test.test_engine().await).await;
     assert_eq!(ended.shown.summary.phase, Phase::Succeeded, "{:?}", ended.memory.last_error);
     assert_eq!(service.calls()[0].1["parameters"]["kymaVersion"], "1.25.0");
-    let sent = trial.world.get("/provisioner/runtimes").await.to_string();
+    let sent = workflow_test.world.get("/provisioner/runtimes").await.to_string();
     assert!(sent.contains("onward"), "{sent}");
 }
 
 #[tokio::test]
 async fn a_clean_up_does_not_hold_up_the_removal() {
-    let service = Service::start(|_, _| (422, String::new())).await;
-    let mut trial = RuntimeTrial::of(|drivers| deprovision::plan(drivers), Before::Ready, params).await;
-    trial.drivers.external = service.steps("runtime.deprovision", 3, ", clean_up: true");
-    let house = trial.house().await;
-    trial.prepare(&house.engine).await;
-    let id = house.submit("runtime.deprovision", trial.resource().as_deref(), trial.params()).await;
-    let mut seen = house.until(id, |phase| phase == Phase::Waiting).await;
+    let service = ScriptedService::start(|_, _| (422, String::new())).await;
+    let mut workflow_test =
+        RuntimeTest::of(|drivers| deprovision::plan(drivers), Before::Ready, params).await;
+    workflow_test.drivers.external = service.steps("runtime.deprovision", 3, ", clean_up: true");
+    let test_engine = workflow_test.test_engine().await;
+    workflow_test.prepare(&test_engine.engine).await;
+    let id = test_engine
+        .submit("runtime.deprovision", workflow_test.resource().as_deref(), workflow_test.params())
+        .await;
+    let mut seen = test_engine.until(id, |phase| phase == Phase::Waiting).await;
     while !seen.memory.past_the_end {
         assert!(!seen.shown.summary.phase.is_final(), "{:?}", seen.memory.last_error);
-        seen = house.until(id, |phase| phase == Phase::Waiting || phase.is_final()).await;
+        seen = test_engine.until(id, |phase| phase == Phase::Waiting || phase.is_final()).await;
     }
-    assert!(trial.world.standing_of("runtime").await.is_empty());
+    assert!(workflow_test.world.standing_of("runtime").await.is_empty());
     assert!(seen.memory.done.contains("archive"), "{:?}", seen.memory.done);
     assert!(seen.memory.skipped.contains_key("motto"), "it is listed, and tried again later");
 }
 
 #[tokio::test]
-async fn a_dry_run_asks_nobody() {
-    let service = Service::start(|_, _| (200, motto())).await;
-    let trial = provisioning(&service, 4, "").await;
-    let house = trial.house().await;
-    let mut record = instance(&house.engine, "i-d", json!({}), json!({}));
-    let asked = Rehearsal {
+async fn a_dry_run_asks_no_one() {
+    let service = ScriptedService::start(|_, _| (200, motto())).await;
+    let workflow_test = provisioning(&service, 4, "").await;
+    let test_engine = workflow_test.test_engine().await;
+    let mut record = instance(&test_engine.engine, "i-d", json!({}), json!({}));
+    let asked = DryRun {
         tenant: "test".into(),
-        resource: Instance::resource("i-d"),
+        resource: InstanceRecord::resource("i-d"),
         params: json!({"instance_id": "i-d"}),
         clock: Arc::new(WallClock),
     };
-    let plan = trial.plan();
+    let plan = workflow_test.plan();
     let previewed = plan.preview(asked, |sealer| {
         record.parameters = seal_json(json!({"name": "n"}).as_object().unwrap(), sealer);
         record.context = seal_json(&Map::new(), sealer);
-        record.portrait()
+        record.record_update()
     });
     let previewed = previewed.await.unwrap_or_else(|error| panic!("{error}"));
     assert!(previewed.input.request.is_some());

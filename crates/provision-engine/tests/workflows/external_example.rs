@@ -6,16 +6,16 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
 use crate::world::Drivers;
-use ::runtimes::model::Instance;
+use ::runtimes::model::InstanceRecord;
 use ::runtimes::workflows::external::ExternalSteps;
 use aws_lc_rs::hmac;
 use engine::{Clock, Phase, WallClock};
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use testing::trial::Trial;
+use testing::workflow_test::WorkflowTest;
 
 use crate::runtime_greeting::provision_with_greeting;
-use crate::runtime_trial::{Before, RuntimeTrial, read};
+use crate::runtime_test::{Before, RuntimeTest, read};
 
 const SECRET: &str = "0123456789abcdef0123456789abcdef";
 
@@ -71,17 +71,19 @@ impl Drop for Example {
 async fn its_motto_and_its_secret_arrive_at_the_provisioner() {
     let example = Example::start();
     let params = |instance: &str, _: &str| json!({"instance_id": instance});
-    let mut trial = RuntimeTrial::of(provision_with_greeting, Before::Asked, params).await;
-    trial.drivers.external = Arc::new(example.steps(&trial.drivers));
-    let house = trial.house().await;
-    trial.prepare(&house.engine).await;
-    let id = house.submit("runtime.provision", trial.resource().as_deref(), trial.params()).await;
-    let ended = house.finished(id).await;
+    let mut workflow_test = RuntimeTest::of(provision_with_greeting, Before::Asked, params).await;
+    workflow_test.drivers.external = Arc::new(example.steps(&workflow_test.drivers));
+    let test_engine = workflow_test.test_engine().await;
+    workflow_test.prepare(&test_engine.engine).await;
+    let id = test_engine
+        .submit("runtime.provision", workflow_test.resource().as_deref(), workflow_test.params())
+        .await;
+    let ended = test_engine.finished(id).await;
     assert_eq!(ended.shown.summary.phase, Phase::Succeeded, "{:?}", ended.memory.last_error);
-    let shoot = read::<Instance>(&house.engine, &trial.resource().unwrap()).await.shoot;
+    let shoot = read::<InstanceRecord>(&test_engine.engine, &workflow_test.resource().unwrap()).await.shoot;
     assert_eq!(ended.memory.facts["motto.answer"]["facts"], json!({"motto_of": shoot}));
 
-    let masked = trial.world.get("/provisioner/runtimes").await;
+    let masked = workflow_test.world.get("/provisioner/runtimes").await;
     let components = masked["runtimes"][0]["input"]["kymaConfig"]["components"].as_array().unwrap().clone();
     let hello = components.iter().find(|one| one["component"] == "hello").unwrap();
     let entries = hello["configuration"].as_array().unwrap();

@@ -40,7 +40,7 @@ impl Step<Hello> for HelloWorld {
             greeting
         } else {
             // A silent greeter becomes a retry, a refusing one a failure: `?` knows which.
-            let answer = self.greeter.greet(&op.token("hello_world"), &op.params.name).await?;
+            let answer = self.greeter.greet(&op.idempotency_key("hello_world"), &op.params.name).await?;
             let greeting = Greeting { text: answer.text, token: op.seal(&answer.token) };
             op.remember(&greeting)?;
             greeting
@@ -53,7 +53,7 @@ impl Step<Hello> for HelloWorld {
     }
 
     async fn undo(&self, op: &mut Operation<Hello>) -> Outcome {
-        self.greeter.forget(&op.token("hello_world")).await?;
+        self.greeter.forget(&op.idempotency_key("hello_world")).await?;
         done()
     }
 }

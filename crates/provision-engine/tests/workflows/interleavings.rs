@@ -7,23 +7,23 @@ use std::time::Duration;
 use ::launch::api::types::NewParameters;
 use ::launch::model::params::Parameters;
 use ::launch::model::record::{LaunchRecord, Notice, NoticeEvent};
-use ::launch::model::{give, outbox, pubkeys};
+use ::launch::model::{outbox, pubkeys, submit_parameters};
 use ::launch::workflows::notice::{self, Notices};
-use ::runtimes::model::Instance;
-use ::runtimes::model::accounts::{Accounts, User};
+use ::runtimes::model::InstanceRecord;
+use ::runtimes::model::accounts::{AccountUser, Accounts};
 use ::runtimes::model::catalog::Provider;
 use engine::due::Backoff;
-use engine::store::{Expect, Query, Receipt, ResourceQuery, ResourceWrite, Store, Write};
+use engine::store::{Expect, OperationQuery, Receipt, ResourceQuery, ResourceWrite, Store, Write};
 use engine::{Clock, Engine, Phase, Resource};
 use serde_json::{Value, json};
-use testing::{House, count};
+use testing::{TestEngine, count};
 
-use crate::desk::office::{Office, anna, build_and_wait, key_line, launch_only, parameters};
-use crate::runtime_trial::instance;
-use crate::stepped_store::{SetClock, Stage, answer, in_every_order};
+use crate::launch_model::office::{Office, anna, build_and_wait, key_line, launch_only, parameters};
+use crate::runtime_test::instance;
+use crate::stepped_store::{Interleaving, SetClock, answer, in_every_order};
 
 fn engine_on(store: Arc<dyn Store>, clock: &Arc<SetClock>) -> Engine {
-    House::plan(store, Arc::clone(clock) as Arc<dyn Clock>).build()
+    TestEngine::plan(store, Arc::clone(clock) as Arc<dyn Clock>).build()
 }
 
 fn office_on(store: Arc<dyn Store>, clock: &Arc<SetClock>) -> Office {
@@ -33,7 +33,7 @@ fn office_on(store: Arc<dyn Store>, clock: &Arc<SetClock>) -> Office {
 }
 
 /// The steps of one cluster that touch its account: the claim, and the record that names the account.
-struct Cluster {
+struct InterleavedCluster {
     id: &'static str,
     tenant: &'static str,
     accounts: Accounts,
@@ -43,29 +43,35 @@ struct Cluster {
 
 const ONLY: &str = "- {name: only, provider: azure}";
 
-impl Cluster {
-    fn new(id: &'static str, tenant: &'static str, store: Arc<dyn Store>, clock: &Arc<SetClock>) -> Cluster {
+impl InterleavedCluster {
+    fn new(
+        id: &'static str,
+        tenant: &'static str,
+        store: Arc<dyn Store>,
+        clock: &Arc<SetClock>,
+    ) -> InterleavedCluster {
         let accounts = Accounts::new(Accounts::parse(ONLY).unwrap(), Arc::clone(&store));
-        Cluster { id, tenant, accounts, store, clock: Arc::clone(clock) }
+        InterleavedCluster { id, tenant, accounts, store, clock: Arc::clone(clock) }
     }
 
     /// As the step that provisions saves it: only its own operation writes the record.
     async fn names(&self, cloud_account: Option<String>) {
         let engine = engine_on(Arc::clone(&self.store), &self.clock);
-        let name = Instance::resource(self.id);
+        let name = InstanceRecord::resource(self.id);
         let row = self.store.resource(&name).await.unwrap();
         let expect = row.map_or(Expect::Absent, |row| Expect::Version(row.version));
         let record = instance(&engine, self.id, json!({}), json!({}));
-        let record = Instance { account: self.tenant.into(), cloud_account, ..record };
-        let portrait = Some(record.portrait().unwrap());
-        let write = ResourceWrite { name, tenant: "test".into(), expect, portrait, at: self.clock.now() };
+        let record = InstanceRecord { account: self.tenant.into(), cloud_account, ..record };
+        let record_update = Some(record.record_update().unwrap());
+        let write =
+            ResourceWrite { name, tenant: "test".into(), expect, record_update, at: self.clock.now() };
         let receipt = self.store.commit(Write::Resource(Box::new(write))).await.unwrap();
         assert_eq!(receipt, Receipt::Saved);
     }
 
     async fn provision(&self) -> Option<String> {
-        let resource = Instance::resource(self.id);
-        let user = User { tenant: self.tenant, resource: &resource, provider: Provider::Azure };
+        let resource = InstanceRecord::resource(self.id);
+        let user = AccountUser { tenant: self.tenant, resource: &resource, provider: Provider::Azure };
         let account = self.accounts.claim(user, self.clock.now()).await.unwrap();
         if account.is_some() {
             self.names(account.clone()).await;
@@ -75,44 +81,47 @@ impl Cluster {
 
     async fn deprovision(&self) {
         self.names(None).await;
-        self.accounts.release(self.tenant, &Instance::resource(self.id), self.clock.now()).await.unwrap();
+        self.accounts
+            .release(self.tenant, &InstanceRecord::resource(self.id), self.clock.now())
+            .await
+            .unwrap();
     }
 }
 
 /// The tenants whose clusters run in the account.
 async fn tenants(store: &Arc<dyn Store>) -> BTreeSet<String> {
     let query = ResourceQuery {
-        kind: Instance::KIND.into(),
+        kind: InstanceRecord::KIND.into(),
         labels: vec![("cloud_account".into(), vec!["only".into()])],
         limit: 10,
         ..ResourceQuery::default()
     };
     let rows = store.resources(&query).await.unwrap().rows;
-    rows.iter().map(|row| serde_json::from_str::<Instance>(&row.record).unwrap().account).collect()
+    rows.iter().map(|row| serde_json::from_str::<InstanceRecord>(&row.record).unwrap().account).collect()
 }
 
 #[tokio::test]
 async fn a_dedicated_account_never_has_two_tenants_and_is_free_in_the_end() {
     let schedules = in_every_order(
         3,
-        async |stage: &mut Stage| {
+        async |stage: &mut Interleaving| {
             let clock = Arc::clone(&stage.clock);
-            Cluster::new("q", "T", Arc::clone(&stage.truth), &clock).provision().await.unwrap();
+            InterleavedCluster::new("q", "T", Arc::clone(&stage.truth), &clock).provision().await.unwrap();
             let [leaves, comes, other] = [("q", "T"), ("p", "T"), ("u", "U")].map(|(id, tenant)| {
                 let clock = Arc::clone(&clock);
-                move |store: Arc<dyn Store>| Cluster::new(id, tenant, store, &clock)
+                move |store: Arc<dyn Store>| InterleavedCluster::new(id, tenant, store, &clock)
             });
             stage.enter(|store| async move { leaves(store).deprovision().await });
             stage.enter(|store| async move { comes(store).provision().await });
             stage.enter(|store| async move { other(store).provision().await });
         },
-        async |stage: &Stage, ()| {
+        async |stage: &Interleaving, ()| {
             assert!(tenants(&stage.truth).await.len() <= 1, "{:?}", tenants(&stage.truth).await);
             for (id, tenant) in [("q", "T"), ("p", "T"), ("u", "U")] {
-                let cluster = Cluster::new(id, tenant, Arc::clone(&stage.truth), &stage.clock);
+                let cluster = InterleavedCluster::new(id, tenant, Arc::clone(&stage.truth), &stage.clock);
                 cluster.deprovision().await;
             }
-            let next = Cluster::new("v", "V", Arc::clone(&stage.truth), &stage.clock);
+            let next = InterleavedCluster::new("v", "V", Arc::clone(&stage.truth), &stage.clock);
             assert_eq!(next.provision().await.as_deref(), Some("only"), "the account is free again");
         },
     )
@@ -125,7 +134,7 @@ async fn a_dedicated_account_never_has_two_tenants_and_is_free_in_the_end() {
 async fn a_name_has_one_key_however_late_a_process_comes_back() {
     let schedules = in_every_order(
         3,
-        async |stage: &mut Stage| {
+        async |stage: &mut Interleaving| {
             stage.time_passes(Duration::from_secs(31));
             [1, 2].map(|number| {
                 let clock = Arc::clone(&stage.clock);
@@ -135,7 +144,7 @@ async fn a_name_has_one_key_however_late_a_process_comes_back() {
                 })
             })
         },
-        async |stage: &Stage, made| {
+        async |stage: &Interleaving, made| {
             let engine = engine_on(Arc::clone(&stage.truth), &stage.clock);
             let listed = pubkeys::list(&engine, &anna(), 10, 0).await.unwrap();
             let made: Vec<_> = made.iter().filter_map(|made| answer(made).ok()).collect();
@@ -156,7 +165,7 @@ async fn a_name_has_one_key_however_late_a_process_comes_back() {
 async fn a_key_that_is_deleted_while_its_name_is_wanted_leaves_no_name_twice() {
     let schedules = in_every_order(
         3,
-        async |stage: &mut Stage| {
+        async |stage: &mut Interleaving| {
             let office = office_on(Arc::clone(&stage.truth), &stage.clock);
             let number =
                 pubkeys::create(&office.engine, &anna(), "laptop", &key_line(1)).await.unwrap().number;
@@ -170,7 +179,7 @@ async fn a_key_that_is_deleted_while_its_name_is_wanted_leaves_no_name_twice() {
             });
             (deleted, made)
         },
-        async |stage: &Stage, (deleted, made)| {
+        async |stage: &Interleaving, (deleted, made)| {
             answer(&deleted).unwrap();
             let engine = engine_on(Arc::clone(&stage.truth), &stage.clock);
             let listed = pubkeys::list(&engine, &anna(), 10, 0).await.unwrap();
@@ -186,7 +195,7 @@ async fn a_key_that_is_deleted_while_its_name_is_wanted_leaves_no_name_twice() {
 async fn the_same_launch_that_comes_twice_at_once_is_one_launch() {
     let schedules = in_every_order(
         2,
-        async |stage: &mut Stage| {
+        async |stage: &mut Interleaving| {
             let office = office_on(Arc::clone(&stage.truth), &stage.clock);
             let key = office.new_key(&anna(), 1).await.number;
             [(); 2].map(|()| {
@@ -196,11 +205,12 @@ async fn the_same_launch_that_comes_twice_at_once_is_one_launch() {
                 })
             })
         },
-        async |stage: &Stage, made| {
+        async |stage: &Interleaving, made| {
             let [one, two] = made.map(|made| answer(&made));
             assert_eq!((one.launch, one.number, one.operation), (two.launch, two.number, two.operation));
             assert!(one.repeated != two.repeated);
-            let query = Query { workflow: Some("launch".into()), limit: 10, ..Query::default() };
+            let query =
+                OperationQuery { workflow: Some("launch".into()), limit: 10, ..OperationQuery::default() };
             let all = stage.truth.list(&query).await.unwrap();
             assert!(all.len() <= 1, "{all:?}");
         },
@@ -214,7 +224,7 @@ async fn the_same_launch_that_comes_twice_at_once_is_one_launch() {
 async fn of_two_parameters_for_one_launch_the_first_ones_count() {
     let schedules = in_every_order(
         2,
-        async |stage: &mut Stage| {
+        async |stage: &mut Interleaving| {
             let office = office_on(Arc::clone(&stage.truth), &stage.clock);
             let key = office.new_key(&anna(), 1).await.number;
             let launch = office.launch(&anna(), &build_and_wait(), None).await.unwrap().launch;
@@ -223,12 +233,13 @@ async fn of_two_parameters_for_one_launch_the_first_ones_count() {
                 stage.enter(move |store| async move {
                     let office = office_on(store, &clock);
                     let form = NewParameters { amount: Some(amount), ..parameters(key) };
-                    give::parameters(&office.launches, &office.engine, &anna(), launch, &form).await
+                    submit_parameters::parameters(&office.launches, &office.engine, &anna(), launch, &form)
+                        .await
                 })
             });
             (launch, given)
         },
-        async |stage: &Stage, (launch, given)| {
+        async |stage: &Interleaving, (launch, given)| {
             let row = stage.truth.resource(&LaunchRecord::parameters_of(launch)).await.unwrap().unwrap();
             let kept: Parameters = serde_json::from_str(&row.record).unwrap();
             let given = given.map(|given| answer(&given).is_ok());
@@ -240,10 +251,10 @@ async fn of_two_parameters_for_one_launch_the_first_ones_count() {
     assert!(schedules > 20, "{schedules}");
 }
 
-fn teller(store: Arc<dyn Store>, clock: &Arc<SetClock>) -> Engine {
+fn printer(store: Arc<dyn Store>, clock: &Arc<SetClock>) -> Engine {
     // Never started: nothing is sent there.
     static NOTICES: LazyLock<Notices> = LazyLock::new(|| Notices::beside("http://127.0.0.1:9").unwrap());
-    House::plan(store, Arc::clone(clock) as Arc<dyn Clock>).workflow(notice::plan(&NOTICES)).build()
+    TestEngine::plan(store, Arc::clone(clock) as Arc<dyn Clock>).workflow(notice::plan(&NOTICES)).build()
 }
 
 /// Changes a record as everybody does: only what nobody else has written since.
@@ -252,8 +263,8 @@ async fn rewrite(engine: &Engine, name: &str, change: fn(&mut LaunchRecord)) {
         let row = engine.resource(name).await.unwrap().unwrap();
         let mut record: LaunchRecord = serde_json::from_str(&row.record).unwrap();
         change(&mut record);
-        let (expect, portrait) = (Expect::Version(row.version), Some(record.portrait().unwrap()));
-        if engine.write_resource(name, &row.tenant, expect, portrait).await.unwrap() {
+        let (expect, record_update) = (Expect::Version(row.version), Some(record.record_update().unwrap()));
+        if engine.write_resource(name, &row.tenant, expect, record_update).await.unwrap() {
             return;
         }
     }
@@ -264,7 +275,7 @@ async fn rewrite(engine: &Engine, name: &str, change: fn(&mut LaunchRecord)) {
 async fn nodes_that_empty_one_outbox_at_once_lose_no_notice_and_send_it_once() {
     let schedules = in_every_order(
         3,
-        async |stage: &mut Stage| {
+        async |stage: &mut Interleaving| {
             let office = office_on(Arc::clone(&stage.truth), &stage.clock);
             let key = office.new_key(&anna(), 1).await.number;
             let launch = office.launch(&anna(), &launch_only(key), None).await.unwrap().launch;
@@ -283,20 +294,24 @@ async fn nodes_that_empty_one_outbox_at_once_lose_no_notice_and_send_it_once() {
             for _ in 0..2 {
                 let clock = Arc::clone(&stage.clock);
                 stage.enter(move |store| async move {
-                    outbox::sweep(&teller(store, &clock), &mut Backoff::default()).await.unwrap()
+                    outbox::sweep(&printer(store, &clock), &mut Backoff::default()).await.unwrap()
                 });
             }
             name
         },
-        async |stage: &Stage, name| {
-            outbox::sweep(&teller(Arc::clone(&stage.truth), &stage.clock), &mut Backoff::default())
+        async |stage: &Interleaving, name| {
+            outbox::sweep(&printer(Arc::clone(&stage.truth), &stage.clock), &mut Backoff::default())
                 .await
                 .unwrap();
             let row = stage.truth.resource(&name).await.unwrap().unwrap();
             let record: Value = serde_json::from_str(&row.record).unwrap();
             assert_eq!(record.get("notices"), None, "{record}");
             assert!(record.get("finished_at").is_some(), "{record}");
-            let query = Query { workflow: Some("notice.deliver".into()), limit: 10, ..Query::default() };
+            let query = OperationQuery {
+                workflow: Some("notice.deliver".into()),
+                limit: 10,
+                ..OperationQuery::default()
+            };
             let told = stage.truth.list(&query).await.unwrap();
             assert_eq!(told.len(), 1, "{told:?}");
             assert_eq!(told[0].phase, Phase::Pending);

@@ -148,8 +148,8 @@ fn each_cloud_takes_the_types_that_it_knows() {
     assert_eq!(accepted(ProviderKind::Azure), [KeyKind::Rsa]);
     assert_eq!(accepted(ProviderKind::Gcp).len(), KeyKind::ALL.len() - 1);
     assert_eq!(accepted(ProviderKind::Noop), KeyKind::ALL);
-    let refusal = PublicKey::parse(ED25519).unwrap().accepted_by(ProviderKind::Azure).unwrap_err();
-    assert_eq!(refusal, "Azure does not accept keys of type ssh-ed25519: use a key of type ssh-rsa");
+    let error_response = PublicKey::parse(ED25519).unwrap().accepted_by(ProviderKind::Azure).unwrap_err();
+    assert_eq!(error_response, "Azure does not accept keys of type ssh-ed25519: use a key of type ssh-rsa");
 }
 
 #[test]
@@ -251,7 +251,7 @@ fn no_error_quotes_what_was_pasted() {
 
 #[test]
 fn spoilt_keys_are_refused_or_read_but_never_a_surprise() {
-    let mut dice = super::launch_search::Dice(7);
+    let mut dice = super::launch_search::SearchRandom(7);
     let (mut read, mut refused) = (0, 0);
     for round in 0..20_000 {
         let (text, ..) = KEYS[round % KEYS.len()];

@@ -5,16 +5,17 @@ use std::time::Duration;
 
 use ::cloud::noop::Noop;
 use ::cloud::{
-    Access, Account, Architecture, Category, CloudError, CloudKey, Created, Fingerprints, Identity, Image,
-    Instance, InstanceType, KeyMaterial, Order, Page, Place, Provider, ProviderKind, Templates,
+    Access, Account, Architecture, Category, CloudAccount, CloudError, CloudIdentity, CloudImage,
+    CloudInstance, CloudKey, Created, Fingerprints, InstanceRequest, InstanceType, KeyMaterial, Page,
+    Provider, ProviderKind, Templates,
 };
-use ::launch::model::catalogue::{Listing, RefreshError, Refreshed, overlaid, refresh};
+use ::launch::model::catalog::{RefreshError, Refreshed, TypeListing, overlaid, refresh};
 use async_trait::async_trait;
-use engine::store::{Expect, Portrait, ResourceQuery};
+use engine::store::{Expect, RecordUpdate, ResourceQuery};
 use engine::{Engine, Resource as _, WallClock};
-use testing::House;
+use testing::TestEngine;
 
-use super::launch_catalogue::names;
+use super::launch_catalog::names;
 use super::launch_rival::Rival;
 use Architecture::X86_64;
 use ProviderKind::{Aws, Gcp};
@@ -32,62 +33,79 @@ impl Provider for Lists {
         self.kind
     }
 
-    async fn instance_types(&self, _: &Place<'_>) -> Result<Vec<InstanceType>, CloudError> {
+    async fn instance_types(&self, _: &CloudAccount<'_>) -> Result<Vec<InstanceType>, CloudError> {
         tokio::time::sleep(self.lasts).await;
         self.types.lock().unwrap().clone()
     }
 
-    async fn identity(&self, place: &Place<'_>) -> Result<Identity, CloudError> {
+    async fn identity(&self, place: &CloudAccount<'_>) -> Result<CloudIdentity, CloudError> {
         Noop.identity(place).await
     }
 
-    async fn regions(&self, place: &Place<'_>) -> Result<Vec<String>, CloudError> {
+    async fn regions(&self, place: &CloudAccount<'_>) -> Result<Vec<String>, CloudError> {
         Noop.regions(place).await
     }
 
-    async fn templates(&self, place: &Place<'_>, page: &Page) -> Result<Templates, CloudError> {
+    async fn templates(&self, place: &CloudAccount<'_>, page: &Page) -> Result<Templates, CloudError> {
         Noop.templates(place, page).await
     }
 
-    async fn image(&self, place: &Place<'_>, id: &str) -> Result<Option<Image>, CloudError> {
+    async fn image(&self, place: &CloudAccount<'_>, id: &str) -> Result<Option<CloudImage>, CloudError> {
         Noop.image(place, id).await
     }
 
-    async fn rehearse(&self, place: &Place<'_>, order: &Order) -> Result<(), CloudError> {
-        Noop.rehearse(place, order).await
+    async fn dry_run(&self, place: &CloudAccount<'_>, order: &InstanceRequest) -> Result<(), CloudError> {
+        Noop.dry_run(place, order).await
     }
 
-    async fn find_key(&self, place: &Place<'_>, all: &Fingerprints) -> Result<Option<CloudKey>, CloudError> {
+    async fn find_key(
+        &self,
+        place: &CloudAccount<'_>,
+        all: &Fingerprints,
+    ) -> Result<Option<CloudKey>, CloudError> {
         Noop.find_key(place, all).await
     }
 
     async fn upload_key(
         &self,
-        place: &Place<'_>,
+        place: &CloudAccount<'_>,
         name: &str,
         key: &KeyMaterial,
-        mark: &str,
+        launch_tag: &str,
     ) -> Result<CloudKey, CloudError> {
-        Noop.upload_key(place, name, key, mark).await
+        Noop.upload_key(place, name, key, launch_tag).await
     }
 
-    async fn delete_key(&self, place: &Place<'_>, key: &CloudKey) -> Result<(), CloudError> {
+    async fn delete_key(&self, place: &CloudAccount<'_>, key: &CloudKey) -> Result<(), CloudError> {
         Noop.delete_key(place, key).await
     }
 
-    async fn create(&self, place: &Place<'_>, order: &Order, token: &str) -> Result<Created, CloudError> {
+    async fn create(
+        &self,
+        place: &CloudAccount<'_>,
+        order: &InstanceRequest,
+        token: &str,
+    ) -> Result<Created, CloudError> {
         Noop.create(place, order, token).await
     }
 
-    async fn find(&self, place: &Place<'_>, mark: &str) -> Result<Vec<Instance>, CloudError> {
-        Noop.find(place, mark).await
+    async fn find(
+        &self,
+        place: &CloudAccount<'_>,
+        launch_tag: &str,
+    ) -> Result<Vec<CloudInstance>, CloudError> {
+        Noop.find(place, launch_tag).await
     }
 
-    async fn describe(&self, place: &Place<'_>, ids: &[String]) -> Result<Vec<Instance>, CloudError> {
+    async fn describe(
+        &self,
+        place: &CloudAccount<'_>,
+        ids: &[String],
+    ) -> Result<Vec<CloudInstance>, CloudError> {
         Noop.describe(place, ids).await
     }
 
-    async fn delete(&self, place: &Place<'_>, ids: &[String]) -> Result<(), CloudError> {
+    async fn delete(&self, place: &CloudAccount<'_>, ids: &[String]) -> Result<(), CloudError> {
         Noop.delete(place, ids).await
     }
 }
@@ -109,20 +127,25 @@ fn engine() -> Engine {
 }
 
 fn engine_beside(rival: Rival) -> Engine {
-    House::plan(Arc::new(rival), Arc::new(WallClock)).build()
+    TestEngine::plan(Arc::new(rival), Arc::new(WallClock)).build()
 }
 
 async fn refreshed(engine: &Engine, cloud: &Lists, region: &str) -> Result<usize, RefreshError> {
     let access = Access::Name("nobody".to_owned());
     let account = Account { org: "org".to_owned(), source: "1".to_owned(), provider: cloud.kind, access };
-    refresh(cloud, &Place { account: &account, region, session: "test" }, engine).await
+    refresh(cloud, &CloudAccount { account: &account, region, session: "test" }, engine).await
 }
 
-async fn shown(engine: &Engine, provider: ProviderKind, region: &str, zone: Option<&str>) -> Option<Listing> {
+async fn shown(
+    engine: &Engine,
+    provider: ProviderKind,
+    region: &str,
+    zone: Option<&str>,
+) -> Option<TypeListing> {
     overlaid(engine, provider, region, zone).await.unwrap()
 }
 
-fn names_of(listing: &Listing) -> Vec<&str> {
+fn names_of(listing: &TypeListing) -> Vec<&str> {
     listing.entries.iter().map(|entry| entry.name.as_str()).collect()
 }
 
@@ -204,14 +227,14 @@ async fn a_record_that_cannot_be_read_is_as_good_as_none() {
     let engine = engine();
     let name = Refreshed::resource(Aws, "us-east-1");
     assert_eq!(name, "instance-types:aws:us-east-1");
-    let portrait = Portrait {
+    let record_update = RecordUpdate {
         kind: Refreshed::KIND.to_owned(),
         record: r#"{"from":"the future"}"#.to_owned(),
         labels: Vec::new(),
         gone_at: None,
         due_at: None,
     };
-    assert!(engine.write_resource(&name, "catalogue", Expect::Absent, Some(portrait)).await.unwrap());
+    assert!(engine.write_resource(&name, "catalogue", Expect::Absent, Some(record_update)).await.unwrap());
     let shown = shown(&engine, Aws, "us-east-1", None).await.unwrap();
     assert_eq!(Some(names_of(&shown)), names(Aws, "us-east-1", None));
 }

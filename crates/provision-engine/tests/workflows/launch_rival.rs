@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use engine::store::{
-    Claims, Ended, Expect, MemoryStore, Portrait, Query, Receipt, ResourcePage, ResourceQuery, ResourceRow,
-    ResourceWrite, Shown, Stats, Store, StoreError, Summary, Wish, Write,
+    Claims, ControlRequest, Ended, Expect, MemoryStore, OperationDetail, OperationQuery, Receipt,
+    RecordUpdate, ResourcePage, ResourceQuery, ResourceRow, ResourceWrite, Stats, Store, StoreError, Summary,
+    Write,
 };
 use engine::{Event, NodeId, OperationId, Timestamp};
 use tokio::sync::Notify;
@@ -25,9 +26,10 @@ impl Rival {
     async fn write(&self, name: &str, expect: Expect) {
         let record = "{}".to_owned();
         let kind = "rival".to_owned();
-        let portrait = Some(Portrait { kind, record, labels: Vec::new(), gone_at: None, due_at: None });
+        let record_update =
+            Some(RecordUpdate { kind, record, labels: Vec::new(), gone_at: None, due_at: None });
         let (name, tenant, at) = (name.to_owned(), "rival".to_owned(), Timestamp(0));
-        let write = ResourceWrite { name, tenant, expect, portrait, at };
+        let write = ResourceWrite { name, tenant, expect, record_update, at };
         let receipt = self.inner.commit(Write::Resource(Box::new(write))).await.unwrap();
         assert_eq!(receipt, Receipt::Saved);
     }
@@ -48,7 +50,11 @@ impl Store for Rival {
         self.inner.join(node, previous, lease).await
     }
 
-    async fn heartbeat(&self, node: NodeId, lease: Duration) -> Result<Vec<(OperationId, Wish)>, StoreError> {
+    async fn heartbeat(
+        &self,
+        node: NodeId,
+        lease: Duration,
+    ) -> Result<Vec<(OperationId, ControlRequest)>, StoreError> {
         self.inner.heartbeat(node, lease).await
     }
 
@@ -68,11 +74,11 @@ impl Store for Rival {
         self.inner.claim(node, now, limit).await
     }
 
-    async fn show(&self, id: OperationId) -> Result<Option<Shown>, StoreError> {
+    async fn show(&self, id: OperationId) -> Result<Option<OperationDetail>, StoreError> {
         self.inner.show(id).await
     }
 
-    async fn list(&self, query: &Query) -> Result<Vec<Summary>, StoreError> {
+    async fn list(&self, query: &OperationQuery) -> Result<Vec<Summary>, StoreError> {
         self.inner.list(query).await
     }
 
@@ -100,7 +106,7 @@ impl Store for Rival {
         self.inner.ping().await
     }
 
-    fn bell(&self) -> &Notify {
-        self.inner.bell()
+    fn wake_up(&self) -> &Notify {
+        self.inner.wake_up()
     }
 }

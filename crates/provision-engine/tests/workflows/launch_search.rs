@@ -1,12 +1,12 @@
 //! The expressions that choose instance types.
 
 use ::cloud::{Architecture, ProviderKind};
-use ::launch::model::catalogue::{Catalogue, Entry, Search};
+use ::launch::model::catalog::{Search, TypeCatalog, TypeEntry};
 
 /// The same numbers in every run.
-pub(crate) struct Dice(pub(crate) u64);
+pub(crate) struct SearchRandom(pub(crate) u64);
 
-impl Dice {
+impl SearchRandom {
     pub(crate) fn below(&mut self, limit: usize) -> usize {
         // The step of SplitMix64.
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -16,9 +16,9 @@ impl Dice {
     }
 }
 
-fn entry(name: &str, vcpus: u32, memory_mib: u64, architecture: Architecture) -> Entry {
+fn entry(name: &str, vcpus: u32, memory_mib: u64, architecture: Architecture) -> TypeEntry {
     let name = name.to_owned();
-    Entry { name, vcpus, cores: vcpus.div_ceil(2), memory_mib, storage_gb: 10, architecture, azure: None }
+    TypeEntry { name, vcpus, cores: vcpus.div_ceil(2), memory_mib, storage_gb: 10, architecture, azure: None }
 }
 
 /// Those of a small catalogue that fit.
@@ -141,8 +141,8 @@ fn any_text_is_understood_or_refused_at_one_of_its_characters() {
         "ü",
         "!",
     ];
-    let mut dice = Dice(11);
-    let types = Catalogue::shipped().types(ProviderKind::Gcp, "us-central1", None).unwrap();
+    let mut dice = SearchRandom(11);
+    let types = TypeCatalog::shipped().types(ProviderKind::Gcp, "us-central1", None).unwrap();
     let (mut understood, mut refused) = (0, 0);
     for _ in 0..20_000 {
         let spaces = [" ", "", "\t"];

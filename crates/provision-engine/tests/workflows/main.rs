@@ -1,17 +1,17 @@
-//! Every workflow against the real far sides of the sandbox, over HTTP.
+//! Every workflow against the real external systems of the sandbox, over HTTP.
 #![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
 mod add_a_step;
 mod demo_hello;
-mod desk;
 mod external;
 mod external_example;
 mod guides;
-mod hello_trial;
+mod hello_test;
 mod hello_world;
 mod interleavings;
 mod launch;
-mod launch_catalogue;
+mod launch_catalog;
+mod launch_model;
 mod launch_public_key;
 mod launch_refresh;
 mod launch_rival;
@@ -24,13 +24,13 @@ mod own_workflow;
 mod poison;
 mod runtime;
 mod runtime_greeting;
-mod runtime_trial;
+mod runtime_test;
 mod serverless;
 mod serverless_delete;
 mod serverless_hostile;
 mod serverless_late;
 mod serverless_site;
-mod serverless_trial;
+mod serverless_test;
 mod serverless_update;
 mod serverless_view;
 mod step_vectors;

@@ -5,14 +5,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ::kafka::KafkaOptions;
-use ::launch::workflows::notice::{self, About, Deliver, Kafka, NOTIFICATIONS_TOPIC, Notice, Notices};
+use ::launch::workflows::notice::{
+    self, Deliver, Kafka, NOTIFICATIONS_TOPIC, Notice, NoticeSubject, Notices,
+};
 use async_trait::async_trait;
-use engine::store::{MemoryStore, Query};
+use engine::store::{MemoryStore, OperationQuery};
 use engine::{Clock, Inspection, Plan, RetryPolicy, Timestamp, WallClock};
 use sandbox::Sandbox;
 use serde_json::{Value, json};
-use testing::House;
-use testing::trial::Trial;
+use testing::TestEngine;
+use testing::workflow_test::WorkflowTest;
 use uuid::Uuid;
 
 pub(crate) const ID: Uuid = Uuid::from_u128(7);
@@ -37,8 +39,8 @@ impl Post {
         Post { notices: Notices { retries: hasty, ..notices }, sandbox, http: reqwest::Client::new() }
     }
 
-    pub(crate) async fn house(&self) -> House {
-        house_with(&self.notices).await
+    pub(crate) async fn test_engine(&self) -> TestEngine {
+        engine_with(&self.notices).await
     }
 
     pub(crate) fn webhook_alone(&self) -> Notices {
@@ -67,18 +69,19 @@ impl Post {
     }
 }
 
-pub(crate) async fn house_with(notices: &Notices) -> House {
-    let builder = House::plan(Arc::new(MemoryStore::new()), Arc::new(WallClock));
-    House::open(builder.workflow(notice::plan(notices)), None).await
+pub(crate) async fn engine_with(notices: &Notices) -> TestEngine {
+    let builder = TestEngine::plan(Arc::new(MemoryStore::new()), Arc::new(WallClock));
+    TestEngine::open(builder.workflow(notice::plan(notices)), None).await
 }
 
 /// All operations there are, once they are over, in the order in which they came.
-pub(crate) async fn finished(house: &House) -> Vec<Inspection> {
-    let mut all = house.engine.list(&Query { limit: 10, ..Query::default() }).await.unwrap();
+pub(crate) async fn finished(test_engine: &TestEngine) -> Vec<Inspection> {
+    let mut all =
+        test_engine.engine.list(&OperationQuery { limit: 10, ..OperationQuery::default() }).await.unwrap();
     all.sort_by_key(|summary| summary.id.0);
     let mut ended = Vec::new();
     for summary in all {
-        ended.push(house.finished(summary.id).await);
+        ended.push(test_engine.finished(summary.id).await);
     }
     ended
 }
@@ -89,7 +92,7 @@ pub(crate) fn launch_succeeded() -> Notice {
         org: "org-1".into(),
         account: Some("13".into()),
         at: Timestamp::parse("2026-02-03T04:05:06.789Z").unwrap(),
-        about: About::Launch {
+        about: NoticeSubject::Launch {
             event: "launch-success".into(),
             launch: "7".into(),
             provider: "aws".into(),
@@ -100,7 +103,7 @@ pub(crate) fn launch_succeeded() -> Notice {
 }
 
 #[async_trait]
-impl Trial for Post {
+impl WorkflowTest for Post {
     type Workflow = Deliver;
 
     fn plan(&self) -> Plan<Deliver> {

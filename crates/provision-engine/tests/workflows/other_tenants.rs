@@ -5,24 +5,24 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ::launch::model::Launches;
-use ::launch::model::accounts::{self, AccountBook, NewSource};
+use ::launch::model::accounts::{self, NewSource, SourceDirectory};
 use ::launch::model::cloud::{Access, ProviderKind};
 use ::launch::model::form::LaunchForm;
-use ::launch::model::params::{AskedImage, Requester};
+use ::launch::model::params::{LaunchOwner, RequestedImage};
 use ::launch::model::{pubkeys, sources};
 use ::launch::workflows::notice::Notices;
-use ::runtimes::model::Instance;
+use ::runtimes::model::InstanceRecord;
 use ::runtimes::model::accounts::Accounts;
 use ::runtimes::workflows::{deprovision, provision};
 use ::sources::SourcesApi;
 use engine::{Phase, WallClock};
 use reqwest::Method;
 use serde_json::{Value, json};
-use testing::House;
+use testing::TestEngine;
 
-use crate::desk::office::{Office, anna, bert, build_request, key_line, launch_only};
-use crate::runtime_trial::{instance, write};
-use crate::world::World;
+use crate::launch_model::office::{Office, anna, bert, build_request, key_line, launch_only};
+use crate::runtime_test::{instance, write};
+use crate::world::WorkflowFixture;
 
 /// Anna's account, and the role in it that demands the external id of her organisation.
 const HERS: &str = "210987654321";
@@ -32,8 +32,8 @@ const ROLE: &str = "arn:aws:iam::210987654321:role/launcher";
 async fn office(is_outside: bool) -> Office {
     let office = Office::open_with(|sandbox, launches| {
         let url = format!("{}/api/sources/v3.1", sandbox.url());
-        let book = AccountBook::outside(SourcesApi::new(&url, Duration::from_secs(5)).unwrap());
-        let accounts = if is_outside { book } else { launches.accounts.clone() };
+        let directory = SourceDirectory::outside(SourcesApi::new(&url, Duration::from_secs(5)).unwrap());
+        let accounts = if is_outside { directory } else { launches.accounts.clone() };
         (Launches { accounts, ..launches }, Notices::none())
     })
     .await;
@@ -108,7 +108,7 @@ async fn no_organisation_has_the_role_of_another_taken_from_a_source_kept_here()
 }
 
 /// A launch, whether it is refused at once or later. It makes no instance.
-async fn makes_nothing(office: &Office, who: &Requester, form: &LaunchForm, what: &str) {
+async fn makes_nothing(office: &Office, who: &LaunchOwner, form: &LaunchForm, what: &str) {
     if let Ok(accepted) = office.launch(who, form, None).await {
         let ended = office.ended(accepted.operation).await;
         assert_ne!(ended.shown.summary.phase, Phase::Succeeded, "{what}");
@@ -132,8 +132,9 @@ async fn a_launch_uses_no_source_key_or_image_of_another_organisation() {
 
     let mut with_her_source = launch_only(own.number);
     with_her_source.parameters.as_mut().unwrap().source_id.clone_from(&hers.id);
-    let with_her_build = LaunchForm { image: AskedImage::Compose { id: compose }, ..launch_only(own.number) };
-    let image = AskedImage::Cloud { id: "ami-0abc0000000000099".into() };
+    let with_her_build =
+        LaunchForm { image: RequestedImage::Compose { id: compose }, ..launch_only(own.number) };
+    let image = RequestedImage::Cloud { id: "ami-0abc0000000000099".into() };
     let with_her_image = LaunchForm { image, ..launch_only(own.number) };
     for (what, form) in [
         ("source", with_her_source),
@@ -171,12 +172,12 @@ const ACCOUNTS: &str = "\
 
 #[tokio::test]
 async fn a_cluster_runs_in_no_cloud_account_of_another_tenant() {
-    let world = World::start().await;
+    let world = WorkflowFixture::start().await;
     let mut drivers = world.drivers(None);
     let store: Arc<dyn engine::store::Store> = Arc::new(engine::store::MemoryStore::new());
     drivers.accounts = Accounts::new(Accounts::parse(ACCOUNTS).unwrap(), Arc::clone(&store));
-    let builder = House::plan(store, Arc::new(WallClock)).workflow(provision::plan(&drivers));
-    let house = House::open(builder.workflow(deprovision::plan(&drivers)), None).await;
+    let builder = TestEngine::plan(store, Arc::new(WallClock)).workflow(provision::plan(&drivers));
+    let test_engine = TestEngine::open(builder.workflow(deprovision::plan(&drivers)), None).await;
     for (tenant, target, account) in [
         // Alpha has one of its own, gamma claims the free one.
         ("alpha", None, Some("of-alpha")),
@@ -196,12 +197,15 @@ async fn a_cluster_runs_in_no_cloud_account_of_another_tenant() {
         if let Some(target) = target {
             parameters["targetSecret"] = target.into();
         }
-        let record =
-            Instance { account: tenant.into(), ..instance(&house.engine, &id, parameters, json!({})) };
-        let resource = Instance::resource(&id);
-        write(&house.engine, &resource, &record).await;
-        let operation = house.submit("runtime.provision", Some(&resource), json!({"instance_id": id})).await;
-        let ended = house.finished(operation).await;
+        let record = InstanceRecord {
+            account: tenant.into(),
+            ..instance(&test_engine.engine, &id, parameters, json!({}))
+        };
+        let resource = InstanceRecord::resource(&id);
+        write(&test_engine.engine, &resource, &record).await;
+        let operation =
+            test_engine.submit("runtime.provision", Some(&resource), json!({"instance_id": id})).await;
+        let ended = test_engine.finished(operation).await;
         let phase = if account.is_some() { Phase::Succeeded } else { Phase::Failed };
         assert_eq!(ended.shown.summary.phase, phase, "{id}: {:?}", ended.memory.last_error);
         assert_eq!(used(&world, &id).await.as_deref(), account, "{id}");
@@ -209,7 +213,7 @@ async fn a_cluster_runs_in_no_cloud_account_of_another_tenant() {
 }
 
 /// The account that the Provisioner was told for the cluster of an instance.
-async fn used(world: &World, instance: &str) -> Option<String> {
+async fn used(world: &WorkflowFixture, instance: &str) -> Option<String> {
     let all = world.get("/provisioner/runtimes").await;
     let text = |value: &Value| value.to_string();
     let runtime = all["runtimes"]

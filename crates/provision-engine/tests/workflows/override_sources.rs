@@ -15,7 +15,7 @@ use engine::{Clock, Timestamp};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::world::World;
+use crate::world::WorkflowFixture;
 
 const CANARY: &str = "c4n4ry-51d0";
 
@@ -114,9 +114,9 @@ async fn a_change_is_seen_and_a_wrong_file_applies_as_it_was() {
 
 /// Writes to a buffer that the test can read.
 #[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
+struct LogCapture(Arc<Mutex<Vec<u8>>>);
 
-impl std::io::Write for Log {
+impl std::io::Write for LogCapture {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         self.0.lock().unwrap().extend_from_slice(bytes);
         Ok(bytes.len())
@@ -129,7 +129,7 @@ impl std::io::Write for Log {
 
 #[test]
 fn a_wrong_file_is_warned_about_once_per_change_with_its_line_and_no_value() {
-    let log = Log::default();
+    let log = LogCapture::default();
     let writer = log.clone();
     let subscriber = tracing_subscriber::fmt().with_writer(move || writer.clone()).finish();
     // The file is read on a thread of its own, so the subscriber is for the whole runtime of this test.
@@ -234,7 +234,7 @@ impl Clock for HandClock {
     }
 }
 
-async fn object(world: &World, plural: &str, name: &str, labels: Value, data: Value) {
+async fn object(world: &WorkflowFixture, plural: &str, name: &str, labels: Value, data: Value) {
     let field = if plural == "secrets" { "stringData" } else { "data" };
     let object = json!({"metadata": {"name": name, "labels": labels}, field: data});
     world.make_object("kcp-system", plural, &object).await;
@@ -242,7 +242,7 @@ async fn object(world: &World, plural: &str, name: &str, labels: Value, data: Va
 
 #[tokio::test]
 async fn objects_of_a_cluster_apply_by_their_labels_and_are_asked_for_now_and_then() {
-    let world = World::start().await;
+    let world = WorkflowFixture::start().await;
     let drivers = world.drivers(None);
     let cluster = drivers.clusters.open(&world.control_plane().await).unwrap();
     let clock = Arc::new(HandClock::default());

@@ -16,8 +16,8 @@ use engine::store::MemoryStore;
 use engine::{Phase, Plan, WallClock};
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use testing::House;
-use testing::trial::{self, Trial};
+use testing::TestEngine;
+use testing::workflow_test::{self, WorkflowTest};
 
 const SECRET: &str = "0123456789abcdef0123456789abcdef";
 
@@ -99,7 +99,7 @@ struct OwnWorkflow {
 }
 
 #[async_trait]
-impl Trial for OwnWorkflow {
+impl WorkflowTest for OwnWorkflow {
     type Workflow = DeclaredWorkflow;
 
     fn plan(&self) -> Plan<DeclaredWorkflow> {
@@ -130,8 +130,9 @@ impl Trial for OwnWorkflow {
 
 #[tokio::test]
 async fn it_stands_death_at_every_save_every_step_twice_and_every_undo_twice() {
-    let trial = OwnWorkflow { service: Service::start(), front: front(), cleared: AtomicUsize::new(0) };
-    trial::stand_all(&trial).await;
+    let workflow_test =
+        OwnWorkflow { service: Service::start(), front: front(), cleared: AtomicUsize::new(0) };
+    workflow_test::check_all(&workflow_test).await;
 }
 
 /// Which call is lost, and on which way.
@@ -186,16 +187,17 @@ async fn the_loss_of_any_call_changes_nothing_in_the_end() {
             for lost in [Lost::Request(number), Lost::Answer(number)] {
                 let before = service.effects().len();
                 let (url, calls) = lossy(service.url.clone(), lost).await;
-                let builder = House::plan(Arc::new(MemoryStore::new()), Arc::new(WallClock));
-                let house = House::open(builder.workflow(plan(&front, &url)), None).await;
-                let id = house.submit("acme.database", None, json!({"team": "red", "broken": broken})).await;
-                let ended = house.finished(id).await;
+                let builder = TestEngine::plan(Arc::new(MemoryStore::new()), Arc::new(WallClock));
+                let test_engine = TestEngine::open(builder.workflow(plan(&front, &url)), None).await;
+                let id =
+                    test_engine.submit("acme.database", None, json!({"team": "red", "broken": broken})).await;
+                let ended = test_engine.finished(id).await;
                 assert_eq!(ended.shown.summary.phase, phase, "{lost:?}: {:?}", ended.memory.last_error);
                 let effects = service.effects();
                 let made: Vec<&str> = effects[before..].iter().map(|(effect, _)| effect.as_str()).collect();
                 assert_eq!(made, expect, "{lost:?}");
                 is_over |= calls.load(Ordering::SeqCst) <= number;
-                house.close().await;
+                test_engine.close().await;
             }
             if is_over {
                 assert!(number >= 3, "only {number} calls were lost: too few to prove anything");

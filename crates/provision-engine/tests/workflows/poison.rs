@@ -2,7 +2,7 @@
 //! all the same.
 
 use ::launch::model::accounts::{self, SourceRecord};
-use ::launch::model::cloud::{Instance, InstanceState};
+use ::launch::model::cloud::{CloudInstance, InstanceState};
 use ::launch::model::inventory;
 use ::launch::model::outbox;
 use ::launch::model::pubkeys::{self, PubkeyRecord};
@@ -11,11 +11,11 @@ use ::launch::model::state::Tracked;
 use ::launch::workflows::notice::Notices;
 use ::launch::workflows::source_check::{self, SourceCheck};
 use engine::due::{Backoff, Swept};
-use engine::store::{Expect, Portrait, Query};
+use engine::store::{Expect, OperationQuery, RecordUpdate};
 use engine::{Engine, Resource, Timestamp};
 use serde_json::json;
 
-use crate::desk::office::{Office, anna, launch_only};
+use crate::launch_model::office::{Office, anna, launch_only};
 
 /// More than one page of any sweep or list.
 const POISONED: usize = 120;
@@ -23,7 +23,7 @@ const POISONED: usize = 120;
 /// Unreadable records that come before all others, in the order of numbers and of the times at which they are due.
 async fn poison<R: Resource>(engine: &Engine, labels: &[(&str, &str)]) {
     for number in 0..POISONED {
-        let portrait = Portrait {
+        let record_update = RecordUpdate {
             kind: R::KIND.to_owned(),
             record: r#"{"written":"by another release"}"#.to_owned(),
             labels: labels.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
@@ -32,7 +32,10 @@ async fn poison<R: Resource>(engine: &Engine, labels: &[(&str, &str)]) {
         };
         let name = format!("poison:{}:{number}", R::KIND);
         assert!(
-            engine.write_resource(&name, &anna().tenant(), Expect::Absent, Some(portrait)).await.unwrap()
+            engine
+                .write_resource(&name, &anna().tenant(), Expect::Absent, Some(record_update))
+                .await
+                .unwrap()
         );
     }
 }
@@ -51,18 +54,20 @@ async fn ended(office: &Office, number: u128, change: impl Fn(&mut LaunchRecord)
     let (id, event) = (uuid::Uuid::from_u128(number), NoticeEvent::LaunchSuccess);
     record.notices = vec![Notice { id, event, at: Timestamp(i64::try_from(number).unwrap()) }];
     change(&mut record);
-    let portrait = Some(record.portrait().unwrap());
+    let record_update = Some(record.record_update().unwrap());
     let expect = Expect::Version(row.version);
-    assert!(office.engine.write_resource(&name, &row.tenant, expect, portrait).await.unwrap());
+    assert!(office.engine.write_resource(&name, &row.tenant, expect, record_update).await.unwrap());
 }
 
 fn instance(number: usize) -> Tracked {
-    let instance = Instance { state: InstanceState::Running, ..Instance::forgotten(&format!("i-{number}")) };
+    let instance =
+        CloudInstance { state: InstanceState::Running, ..CloudInstance::forgotten(&format!("i-{number}")) };
     Tracked { instance, seen_at: Timestamp(1) }
 }
 
 async fn told(engine: &Engine) -> usize {
-    let query = Query { workflow: Some("notice.deliver".into()), limit: 100, ..Query::default() };
+    let query =
+        OperationQuery { workflow: Some("notice.deliver".into()), limit: 100, ..OperationQuery::default() };
     engine.list(&query).await.unwrap().len()
 }
 
@@ -70,7 +75,7 @@ async fn told(engine: &Engine) -> usize {
 async fn notices_go_past_records_that_cannot_be_read_or_are_refused() {
     let office = Office::telling(&Notices::beside("http://127.0.0.1:9").unwrap());
     poison::<LaunchRecord>(&office.engine, &[]).await;
-    ended(&office, 1, |record| record.requester.org = "no name".into()).await;
+    ended(&office, 1, |record| record.owner.org = "no name".into()).await;
     ended(&office, 2, |record| record.state.instances = (0..1000).map(instance).collect()).await;
     ended(&office, 3, |record| record.state.instances = vec![instance(0)]).await;
     let mut backoff = Backoff::default();
@@ -92,8 +97,8 @@ async fn word_of_sources_goes_past_records_that_cannot_be_read() {
         "notice": uuid::Uuid::from_u128(1),
     }))
     .unwrap();
-    let (name, portrait) = (SourceCheck::resource(&anna(), "1"), Some(record.portrait().unwrap()));
-    assert!(office.engine.write_resource(&name, "org:x", Expect::Absent, portrait).await.unwrap());
+    let (name, record_update) = (SourceCheck::resource(&anna(), "1"), Some(record.record_update().unwrap()));
+    assert!(office.engine.write_resource(&name, "org:x", Expect::Absent, record_update).await.unwrap());
     let swept = source_check::sweep(&office.engine, &mut Backoff::default()).await.unwrap();
     assert_eq!(swept, Swept { handled: 1, left: POISONED });
 }

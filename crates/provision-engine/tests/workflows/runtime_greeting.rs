@@ -35,7 +35,7 @@ impl Step<Provision> for Greet {
         let greeting = if let Some(greeting) = op.recall::<Greeting>()? {
             greeting
         } else {
-            let answer = self.0.greet(&op.token(NAME), "runtime").await?;
+            let answer = self.0.greet(&op.idempotency_key(NAME), "runtime").await?;
             let greeting = Greeting { text: answer.text, token: op.seal(&answer.token) };
             op.remember(&greeting)?;
             greeting
@@ -55,7 +55,7 @@ impl Step<Deprovision> for Forget {
     named!(NAME, "Taking back the greeting");
 
     async fn run(&self, op: &mut Operation<Deprovision>) -> Outcome {
-        self.0.forget(&op.token(NAME)).await?;
+        self.0.forget(&op.idempotency_key(NAME)).await?;
         done()
     }
 }

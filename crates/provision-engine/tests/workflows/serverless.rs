@@ -2,33 +2,39 @@
 
 use std::time::Duration;
 
-use ::opennebula::{AttributeName, Template, Text};
+use ::opennebula::{AttributeName, NebulaTemplate, Text};
 use ::serverless::model::json::Json;
-use ::serverless::model::{Errand, ServerlessSettings, SrAuth};
+use ::serverless::model::{CallerCredentials, ServerlessSettings, SrAuth};
 use ::serverless::workflows::{create, delete, update};
 use base64::Engine as _;
 use serde_json::{Value, json};
-use testing::trial;
+use testing::workflow_test;
 
-use crate::serverless_site::{Site, credentials, quick, refused, succeeded};
-use crate::serverless_trial::{Deed, ServerlessTrial};
+use crate::serverless_site::{ServerlessSite, credentials, quick, refused, succeeded};
+use crate::serverless_test::{ServerlessTest, TestedOperation};
 
 #[tokio::test]
-async fn creating_stands_all_trials() {
-    trial::stand_all(&ServerlessTrial::of(Deed::Create, |drivers| create::plan(&drivers.serverless)).await)
-        .await;
+async fn creating_passes_all_workflow_tests() {
+    workflow_test::check_all(
+        &ServerlessTest::of(TestedOperation::Create, |drivers| create::plan(&drivers.serverless)).await,
+    )
+    .await;
 }
 
 #[tokio::test]
-async fn updating_stands_all_trials() {
-    trial::stand_all(&ServerlessTrial::of(Deed::Update, |drivers| update::plan(&drivers.serverless)).await)
-        .await;
+async fn updating_passes_all_workflow_tests() {
+    workflow_test::check_all(
+        &ServerlessTest::of(TestedOperation::Update, |drivers| update::plan(&drivers.serverless)).await,
+    )
+    .await;
 }
 
 #[tokio::test]
-async fn deleting_stands_all_trials() {
-    trial::stand_all(&ServerlessTrial::of(Deed::Delete, |drivers| delete::plan(&drivers.serverless)).await)
-        .await;
+async fn deleting_passes_all_workflow_tests() {
+    workflow_test::check_all(
+        &ServerlessTest::of(TestedOperation::Delete, |drivers| delete::plan(&drivers.serverless)).await,
+    )
+    .await;
 }
 
 fn function() -> Value {
@@ -37,9 +43,9 @@ fn function() -> Value {
 
 #[tokio::test]
 async fn a_runtime_is_answered_as_pending_with_its_address_and_runs_soon() {
-    let site = Site::start().await;
-    let house = site.house().await;
-    let ended = site.create(&house, function()).await.unwrap();
+    let site = ServerlessSite::start().await;
+    let test_engine = site.test_engine().await;
+    let ended = site.create(&test_engine, function()).await.unwrap();
     let made = succeeded(&ended);
     let name = made["NAME"].as_str().unwrap();
     assert_eq!(name, format!("Function_{}", ended.shown.summary.id));
@@ -57,11 +63,11 @@ async fn a_runtime_is_answered_as_pending_with_its_address_and_runs_soon() {
 }
 
 #[tokio::test]
-async fn a_name_with_blanks_is_the_same_whoever_says_it() {
-    let site = Site::start().await;
-    let house = site.house().await;
+async fn a_name_with_blanks_is_the_same_the_one_who_says_it() {
+    let site = ServerlessSite::start().await;
+    let test_engine = site.test_engine().await;
     let asked = json!({"NAME": "  two words ", "FAAS": {"FLAVOUR": "Function"}});
-    let made = succeeded(&site.create(&house, asked).await.unwrap());
+    let made = succeeded(&site.create(&test_engine, asked).await.unwrap());
     let id = i32::try_from(made["ID"].as_i64().unwrap()).unwrap();
     assert_eq!(
         (made["NAME"].as_str(), site.read(id).await.unwrap().name),
@@ -78,78 +84,83 @@ async fn a_lost_answer_makes_no_second_runtime() {
         ("oned", "one.vmpool.infoset"),
     ] {
         for kind in ["drop_after", "drop_before", "garbage"] {
-            let site = Site::start().await;
-            let house = site.house().await;
+            let site = ServerlessSite::start().await;
+            let test_engine = site.test_engine().await;
             site.world.fault(&json!({"system": system, "kind": kind, "about": about, "times": 1})).await;
-            succeeded(&site.create(&house, function()).await.unwrap());
+            succeeded(&site.create(&test_engine, function()).await.unwrap());
             assert_eq!(site.kinds().await, ["document", "service", "vm"], "{kind} {about}");
         }
     }
 }
 
 #[tokio::test]
-async fn a_far_side_that_stays_away_is_told_in_time_and_leaves_nothing() {
+async fn an_external_system_that_stays_away_is_told_in_time_and_leaves_nothing() {
     let settings = ServerlessSettings { timeout: Duration::from_millis(600), ..quick() };
-    let site = Site::with(settings).await;
-    let house = site.house().await;
+    let site = ServerlessSite::with(settings).await;
+    let test_engine = site.test_engine().await;
     let fault =
         json!({"system": "oneflow", "kind": "error", "status": 503, "about": "instantiate", "times": 0});
     site.world.fault(&fault).await;
-    let refusal = refused(&site.create(&house, function()).await.unwrap());
-    assert!(refusal.status >= 500, "{refusal:?}");
-    assert_eq!(refusal.error, "Failed to create Serverless Runtime Service");
+    let error_response = refused(&site.create(&test_engine, function()).await.unwrap());
+    assert!(error_response.status >= 500, "{error_response:?}");
+    assert_eq!(error_response.error, "Failed to create Serverless Runtime Service");
     assert_eq!(site.kinds().await, [""; 0]);
 }
 
 #[tokio::test]
 async fn a_service_that_fails_is_removed_and_its_log_is_told() {
-    for (flavour, mischief) in [("Function", Some("fails_deploying_now")), ("FAILED_DEPLOY", None)] {
-        let site = Site::start().await;
-        let house = site.house().await;
-        if let Some(kind) = mischief {
-            site.mischief(&json!({"kind": kind})).await;
+    for (flavour, faults) in [("Function", Some("fails_deploying_now")), ("FAILED_DEPLOY", None)] {
+        let site = ServerlessSite::start().await;
+        let test_engine = site.test_engine().await;
+        if let Some(kind) = faults {
+            site.faults(&json!({"kind": kind})).await;
         }
-        let refusal = refused(&site.create(&house, json!({"FAAS": {"FLAVOUR": flavour}})).await.unwrap());
-        assert_eq!(refusal.status, 500, "{flavour}");
-        assert!(refusal.error.ends_with("entered FAILED state after creation"), "{refusal:?}");
-        let Json::List(lines) = &refusal.message else { panic!("{refusal:?}") };
-        assert!(lines[0].to_string().starts_with(r#"{"timestamp":"#), "{refusal:?}");
+        let error_response =
+            refused(&site.create(&test_engine, json!({"FAAS": {"FLAVOUR": flavour}})).await.unwrap());
+        assert_eq!(error_response.status, 500, "{flavour}");
+        assert!(error_response.error.ends_with("entered FAILED state after creation"), "{error_response:?}");
+        let Json::List(lines) = &error_response.message else { panic!("{error_response:?}") };
+        assert!(lines[0].to_string().starts_with(r#"{"timestamp":"#), "{error_response:?}");
         assert_eq!(site.kinds().await, [""; 0], "{flavour}");
     }
 }
 
 #[tokio::test]
 async fn an_outage_on_the_way_back_is_waited_out() {
-    let site = Site::with(ServerlessSettings { timeout: Duration::from_millis(200), ..quick() }).await;
-    let house = site.house().await;
-    site.mischief(&json!({"kind": "fails_deploying_now"})).await;
-    // The first look finds the failure; then the far side is away for longer than any caller waits.
+    let site =
+        ServerlessSite::with(ServerlessSettings { timeout: Duration::from_millis(200), ..quick() }).await;
+    let test_engine = site.test_engine().await;
+    site.faults(&json!({"kind": "fails_deploying_now"})).await;
+    // The first look finds the failure; then the external system is away for longer than any caller waits.
     let fault = json!({"system": "oneflow", "kind": "error", "status": 503, "about": "service",
         "after": 1, "times": 15});
     site.world.fault(&fault).await;
-    let refusal = refused(&site.create(&house, function()).await.unwrap());
-    assert!(refusal.error.ends_with("entered FAILED state after creation"), "{refusal:?}");
+    let error_response = refused(&site.create(&test_engine, function()).await.unwrap());
+    assert!(error_response.error.ends_with("entered FAILED state after creation"), "{error_response:?}");
     assert_eq!(site.kinds().await, [""; 0]);
 }
 
 #[tokio::test]
 async fn a_service_without_machines_is_given_up_in_time() {
-    let site = Site::with(ServerlessSettings { timeout: Duration::from_millis(400), ..quick() }).await;
-    let house = site.house().await;
-    site.mischief(&json!({"kind": "no_nodes"})).await;
-    let refusal = refused(&site.create(&house, function()).await.unwrap());
-    assert_eq!(refusal.status, 504);
-    assert!(refusal.error.starts_with("OpenNebula did not create VMs for the Serverless Runtime Service "));
+    let site =
+        ServerlessSite::with(ServerlessSettings { timeout: Duration::from_millis(400), ..quick() }).await;
+    let test_engine = site.test_engine().await;
+    site.faults(&json!({"kind": "no_nodes"})).await;
+    let error_response = refused(&site.create(&test_engine, function()).await.unwrap());
+    assert_eq!(error_response.status, 504);
+    assert!(
+        error_response.error.starts_with("OpenNebula did not create VMs for the Serverless Runtime Service ")
+    );
     assert_eq!(site.kinds().await, [""; 0]);
 }
 
 #[tokio::test]
 async fn a_service_that_takes_its_time_is_waited_for() {
-    let site = Site::start().await;
-    let house = site.house().await;
+    let site = ServerlessSite::start().await;
+    let test_engine = site.test_engine().await;
     site.world.post("/opennebula/pace", &json!({"delayed_nodes_ms": 300})).await;
-    site.mischief(&json!({"kind": "delayed_nodes"})).await;
-    succeeded(&site.create(&house, function()).await.unwrap());
+    site.faults(&json!({"kind": "delayed_nodes"})).await;
+    succeeded(&site.create(&test_engine, function()).await.unwrap());
 }
 
 #[tokio::test]
@@ -157,21 +168,21 @@ async fn all_forms_of_service_templates_are_spoken() {
     let both =
         |faas: &str| json!({"FAAS": {"FLAVOUR": faas, "CPU": 2}, "DAAS": {"FLAVOUR": "Data", "CPU": 3}});
     for (flavour, release) in [("Function", "6.8"), ("Swapped", "6.8"), ("Seven", "7.4")] {
-        let site = Site::start().await;
+        let site = ServerlessSite::start().await;
         site.world.post("/opennebula/release", &json!({"release": release})).await;
-        let house = site.house().await;
-        let made = succeeded(&site.create(&house, both(flavour)).await.unwrap());
+        let test_engine = site.test_engine().await;
+        let made = succeeded(&site.create(&test_engine, both(flavour)).await.unwrap());
         assert_eq!((&made["FAAS"]["CPU"], &made["DAAS"]["CPU"]), (&json!(2), &json!(3)), "{flavour}");
     }
 }
 
 #[tokio::test]
 async fn a_role_that_comes_later_is_pending_until_then() {
-    let site = Site::start().await;
-    let house = site.house().await;
+    let site = ServerlessSite::start().await;
+    let test_engine = site.test_engine().await;
     site.world.post("/opennebula/pace", &json!({"boot_ms": 300})).await;
     let asked = json!({"FAAS": {"FLAVOUR": "Straight"}, "DAAS": {"FLAVOUR": "Data"}});
-    let made = succeeded(&site.create(&house, asked).await.unwrap());
+    let made = succeeded(&site.create(&test_engine, asked).await.unwrap());
     assert_eq!((&made["DAAS"]["STATE"], &made["DAAS"]["VM_ID"]), (&json!("PENDING"), &Value::Null));
     let id = i32::try_from(made["ID"].as_i64().unwrap()).unwrap();
     let seen = site.until(id, "RUNNING").await;
@@ -180,8 +191,8 @@ async fn a_role_that_comes_later_is_pending_until_then() {
 
 #[tokio::test]
 async fn what_cannot_be_made_is_refused_before_anything_is_made() {
-    let site = Site::start().await;
-    let house = site.house().await;
+    let site = ServerlessSite::start().await;
+    let test_engine = site.test_engine().await;
     let faas = |flavour: &str| json!({"FAAS": {"FLAVOUR": flavour}});
     let cases = [
         (
@@ -230,14 +241,14 @@ async fn what_cannot_be_made_is_refused_before_anything_is_made() {
         ),
     ];
     for (asked, status, error) in cases {
-        let refusal = site.create(&house, asked.clone()).await.unwrap_err();
-        assert_eq!((refusal.status, refusal.error.as_str()), (status, error), "{asked}");
+        let error_response = site.create(&test_engine, asked.clone()).await.unwrap_err();
+        assert_eq!((error_response.status, error_response.error.as_str()), (status, error), "{asked}");
     }
     assert_eq!(site.world.made("document").await + site.world.made("service").await, 0);
 }
 
 #[tokio::test]
-async fn strangers_and_those_without_templates_are_refused() {
+async fn outsiders_and_those_without_templates_are_refused() {
     for (user, password, status, error) in [
         ("cognit", "wrong", 401, "Failed to get list of service templates"),
         (
@@ -247,16 +258,16 @@ async fn strangers_and_those_without_templates_are_refused() {
             "User requesting Serverless Runtime creation has no flow templates available for use",
         ),
     ] {
-        let mut site = Site::start().await;
+        let mut site = ServerlessSite::start().await;
         site.who = credentials(user, password);
-        let house = site.house().await;
-        let refusal = site.create(&house, function()).await.unwrap_err();
-        assert_eq!((refusal.status, refusal.error.as_str()), (status, error), "{user}");
+        let test_engine = site.test_engine().await;
+        let error_response = site.create(&test_engine, function()).await.unwrap_err();
+        assert_eq!((error_response.status, error_response.error.as_str()), (status, error), "{user}");
     }
 }
 
 /// What a machine can act with: a user and a secret.
-async fn sr_auth(site: &Site, made: &Value) -> Option<String> {
+async fn sr_auth(site: &ServerlessSite, made: &Value) -> Option<String> {
     let id = i32::try_from(made["FAAS"]["VM_ID"].as_i64().unwrap()).unwrap();
     let machine = site.serverless().nebula.machine(&site.who, id).await.unwrap();
     let context = machine.template.vectors("CONTEXT").next()?;
@@ -267,9 +278,9 @@ async fn sr_auth(site: &Site, made: &Value) -> Option<String> {
 #[tokio::test]
 async fn a_machine_acts_with_what_the_settings_allow() {
     for mode in [SrAuth::Password, SrAuth::Token, SrAuth::None] {
-        let site = Site::with(ServerlessSettings { sr_auth: mode, ..quick() }).await;
-        let house = site.house().await;
-        let made = succeeded(&site.create(&house, function()).await.unwrap());
+        let site = ServerlessSite::with(ServerlessSettings { sr_auth: mode, ..quick() }).await;
+        let test_engine = site.test_engine().await;
+        let made = succeeded(&site.create(&test_engine, function()).await.unwrap());
         let found = sr_auth(&site, &made).await;
         match mode {
             SrAuth::Password => assert_eq!(found.as_deref(), Some("cognit:cognitpass")),
@@ -285,7 +296,7 @@ async fn a_machine_acts_with_what_the_settings_allow() {
 }
 
 /// A service template of `OpenNebula` 7 whose machine runs a script of several lines.
-async fn script_template(site: &Site) {
+async fn script_template(site: &ServerlessSite) {
     let nebula = &site.serverless().nebula;
     let mut script = None;
     for id in 0..50 {
@@ -294,7 +305,7 @@ async fn script_template(site: &Site) {
     }
     let role = json!({"name": "FAAS", "type": "vm", "cardinality": 1, "template_id": script.unwrap()});
     let body = json!({"name": "Script", "deployment": "straight", "roles": [role]}).to_string();
-    let mut template = Template::new();
+    let mut template = NebulaTemplate::new();
     template.set(AttributeName::of("NAME"), "Script");
     template.set(AttributeName::of("BODY"), Text::ours(body));
     nebula.allocate_document(&site.who, &template, 101).await.unwrap();
@@ -303,13 +314,13 @@ async fn script_template(site: &Site) {
 #[tokio::test]
 async fn what_has_line_breaks_and_quotes_arrives_whole_with_opennebula_7() {
     for mode in [SrAuth::None, SrAuth::Token] {
-        let site = Site::with(ServerlessSettings { sr_auth: mode, ..quick() }).await;
+        let site = ServerlessSite::with(ServerlessSettings { sr_auth: mode, ..quick() }).await;
         site.world.post("/opennebula/release", &json!({"release": "7.4"})).await;
         script_template(&site).await;
-        let house = site.house().await;
+        let test_engine = site.test_engine().await;
         let asked = json!({"FAAS": {"FLAVOUR": "Script"}, "SCHEDULING": {"REQUIREMENTS": "ARCH=\"X86\""},
             "DEVICE_INFO": {"GEOGRAPHIC_LOCATION": "a \"b\""}});
-        let made = succeeded(&site.create(&house, asked).await.unwrap());
+        let made = succeeded(&site.create(&test_engine, asked).await.unwrap());
         let id = i32::try_from(made["FAAS"]["VM_ID"].as_i64().unwrap()).unwrap();
         let machine = site.serverless().nebula.machine(&site.who, id).await.unwrap();
         let context = machine.template.vectors("CONTEXT").next().unwrap();
@@ -327,18 +338,18 @@ async fn what_has_line_breaks_and_quotes_arrives_whole_with_opennebula_7() {
 
 #[tokio::test]
 async fn no_password_stays_with_us_and_none_is_written_down() {
-    let site = Site::start().await;
-    let house = site.house().await;
+    let site = ServerlessSite::start().await;
+    let test_engine = site.test_engine().await;
     let secret = ["cognitpass", "Y29nbml0OmNvZ25pdHBhc3M"];
-    let good = site.create(&house, function()).await.unwrap();
-    site.mischief(&json!({"kind": "fails_deploying_now"})).await;
-    let bad = site.create(&house, function()).await.unwrap();
+    let good = site.create(&test_engine, function()).await.unwrap();
+    site.faults(&json!({"kind": "fails_deploying_now"})).await;
+    let bad = site.create(&test_engine, function()).await.unwrap();
     for ended in [&good, &bad] {
         let summary = &ended.shown.summary;
-        let journal = serde_json::to_string(&house.journal(summary.id).await).unwrap();
+        let journal = serde_json::to_string(&test_engine.journal(summary.id).await).unwrap();
         let written = format!("{journal} {}", ended.shown.params);
         assert!(secret.iter().all(|secret| !written.contains(secret)), "{written}");
-        let row = house.engine.resource(summary.resource.as_ref().unwrap()).await.unwrap().unwrap();
+        let row = test_engine.engine.resource(summary.resource.as_ref().unwrap()).await.unwrap().unwrap();
         assert!(row.gone_at.is_some() && !row.record.contains("sealed:"), "{}", row.record);
         assert_eq!(summary.tenant, "opennebula:cognit");
     }
@@ -346,22 +357,23 @@ async fn no_password_stays_with_us_and_none_is_written_down() {
 
 #[tokio::test]
 async fn who_is_busy_with_a_runtime_keeps_its_credentials() {
-    let site = Site::start().await;
-    let house = site.house().await;
-    let id = site.running(&house, function()).await;
+    let site = ServerlessSite::start().await;
+    let test_engine = site.test_engine().await;
+    let id = site.running(&test_engine, function()).await;
     site.world.post("/opennebula/pace", &json!({"resize_ms": 400})).await;
     let body = json!({"SERVERLESS_RUNTIME": {"FAAS": {"FLAVOUR": "", "CPU": 2}}}).to_string();
     let params = update::prepare(site.serverless(), &site.who, id, body.as_bytes()).await.unwrap();
-    let first = site.begin::<update::Update>(&house, &Errand::resource(id), &params).await;
+    let first = site.begin::<update::Update>(&test_engine, &CallerCredentials::resource(id), &params).await;
     let params = delete::prepare(site.serverless(), &site.who, id).await.unwrap();
-    let request = ::serverless::model::errand::Request::<delete::Delete> {
-        resource: &Errand::resource(id),
+    let request = ::serverless::model::caller_credentials::Request::<delete::Delete> {
+        resource: &CallerCredentials::resource(id),
         params: &params,
         credentials: &credentials("oneadmin", "opennebula"),
         idempotency_key: None,
     };
-    let busy = ::serverless::model::errand::accept(&house.engine, &request).await.unwrap_err();
+    let busy =
+        ::serverless::model::caller_credentials::accept(&test_engine.engine, &request).await.unwrap_err();
     assert_eq!(busy, engine::SubmitError::Busy { operation: first });
-    let updated = succeeded(&crate::serverless_site::finished(&house, first).await);
+    let updated = succeeded(&crate::serverless_site::finished(&test_engine, first).await);
     assert_eq!(updated["FAAS"]["CPU"], json!(2));
 }

@@ -4,27 +4,28 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::world::Drivers;
-use ::serverless::model::errand::{self, Request};
+use ::serverless::model::caller_credentials::{self, Request};
 use ::serverless::model::{
-    Credentials, Errand, Refusal, Runtime, Serverless, ServerlessSettings, Spec, view,
+    CallerCredentials, NebulaCredentials, RuntimeError, Serverless, ServerlessRuntime, ServerlessSettings,
+    Spec, view,
 };
 use ::serverless::workflows::{create, delete, update};
 use api::{Cognit, Format as _};
 use engine::store::{MemoryStore, Store};
 use engine::{Inspection, OperationId, Phase, WallClock, Workflow};
 use serde_json::{Value, json};
-use testing::House;
+use testing::TestEngine;
 
-use crate::world::World;
+use crate::world::WorkflowFixture;
 
-pub(crate) struct Site {
-    pub(crate) world: World,
+pub(crate) struct ServerlessSite {
+    pub(crate) world: WorkflowFixture,
     pub(crate) drivers: Drivers,
-    pub(crate) who: Credentials,
+    pub(crate) who: NebulaCredentials,
 }
 
-pub(crate) fn credentials(user: &str, password: &str) -> Credentials {
-    Credentials::new(user, password.into()).unwrap()
+pub(crate) fn credentials(user: &str, password: &str) -> NebulaCredentials {
+    NebulaCredentials::new(user, password.into()).unwrap()
 }
 
 /// As quick as it goes without a turn of the clock.
@@ -41,20 +42,20 @@ pub(crate) fn quick() -> ServerlessSettings {
 const PATIENCE: Duration = Duration::from_secs(30);
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
-impl Site {
-    pub(crate) async fn start() -> Site {
-        Site::with(quick()).await
+impl ServerlessSite {
+    pub(crate) async fn start() -> ServerlessSite {
+        ServerlessSite::with(quick()).await
     }
 
-    pub(crate) async fn with(settings: ServerlessSettings) -> Site {
-        let world = World::start().await;
+    pub(crate) async fn with(settings: ServerlessSettings) -> ServerlessSite {
+        let world = WorkflowFixture::start().await;
         let mut drivers = world.drivers(None);
         let nebula = drivers.serverless.nebula.clone();
         drivers.serverless = Arc::new(Serverless { nebula, settings });
-        let site = Site { world, drivers, who: credentials("cognit", "cognitpass") };
-        let pace = json!({"pending_ms": 2, "prolog_ms": 2, "boot_ms": 10, "resize_ms": 5, "disk_resize_ms": 5,
+        let site = ServerlessSite { world, drivers, who: credentials("cognit", "cognitpass") };
+        let delay_times = json!({"pending_ms": 2, "prolog_ms": 2, "boot_ms": 10, "resize_ms": 5, "disk_resize_ms": 5,
             "terminate_ms": 5, "nets_ms": 2, "undeploy_ms": 2});
-        site.world.post("/opennebula/pace", &pace).await;
+        site.world.post("/opennebula/pace", &delay_times).await;
         site
     }
 
@@ -62,58 +63,71 @@ impl Site {
         &self.drivers.serverless
     }
 
-    pub(crate) async fn house(&self) -> House {
-        self.house_on(Arc::new(MemoryStore::new())).await
+    pub(crate) async fn test_engine(&self) -> TestEngine {
+        self.engine_on(Arc::new(MemoryStore::new())).await
     }
 
-    pub(crate) async fn house_on(&self, store: Arc<dyn Store>) -> House {
-        let builder = House::plan(store, Arc::new(WallClock));
-        House::open(::serverless::workflows::register(builder, &self.drivers.serverless), None).await
+    pub(crate) async fn engine_on(&self, store: Arc<dyn Store>) -> TestEngine {
+        let builder = TestEngine::plan(store, Arc::new(WallClock));
+        TestEngine::open(::serverless::workflows::register(builder, &self.drivers.serverless), None).await
     }
 
-    pub(crate) async fn mischief(&self, mischief: &Value) {
-        self.world.post("/opennebula/faults", mischief).await;
+    pub(crate) async fn faults(&self, faults: &Value) {
+        self.world.post("/opennebula/faults", faults).await;
     }
 
     pub(crate) async fn begin<W: Workflow>(
         &self,
-        house: &House,
+        test_engine: &TestEngine,
         resource: &str,
         params: &W::Params,
     ) -> OperationId {
         let request = Request::<W> { resource, params, credentials: &self.who, idempotency_key: None };
-        errand::accept(&house.engine, &request).await.unwrap().id
+        caller_credentials::accept(&test_engine.engine, &request).await.unwrap().id
     }
 
     /// Asks for a runtime, the inner members of which are given.
-    pub(crate) async fn create(&self, house: &House, runtime: Value) -> Result<Inspection, Refusal> {
+    pub(crate) async fn create(
+        &self,
+        test_engine: &TestEngine,
+        runtime: Value,
+    ) -> Result<Inspection, RuntimeError> {
         let body = json!({"SERVERLESS_RUNTIME": runtime}).to_string();
         let params = create::prepare(self.serverless(), &self.who, Spec::parse(body.as_bytes())?).await?;
-        let name = format!("test-{}", house.engine.now().0);
-        let id = self.begin::<create::Create>(house, &Errand::resource_of_new(&name), &params).await;
-        Ok(finished(house, id).await)
+        let name = format!("test-{}", test_engine.engine.now().0);
+        let id = self
+            .begin::<create::Create>(test_engine, &CallerCredentials::resource_of_new(&name), &params)
+            .await;
+        Ok(finished(test_engine, id).await)
     }
 
-    pub(crate) async fn update(&self, house: &House, id: i32, runtime: Value) -> Result<Inspection, Refusal> {
+    pub(crate) async fn update(
+        &self,
+        test_engine: &TestEngine,
+        id: i32,
+        runtime: Value,
+    ) -> Result<Inspection, RuntimeError> {
         let body = json!({"SERVERLESS_RUNTIME": runtime}).to_string();
         let params = update::prepare(self.serverless(), &self.who, id, body.as_bytes()).await?;
-        let operation = self.begin::<update::Update>(house, &Errand::resource(id), &params).await;
-        Ok(finished(house, operation).await)
+        let operation =
+            self.begin::<update::Update>(test_engine, &CallerCredentials::resource(id), &params).await;
+        Ok(finished(test_engine, operation).await)
     }
 
-    pub(crate) async fn delete(&self, house: &House, id: i32) -> Result<Inspection, Refusal> {
+    pub(crate) async fn delete(&self, test_engine: &TestEngine, id: i32) -> Result<Inspection, RuntimeError> {
         let params = delete::prepare(self.serverless(), &self.who, id).await?;
-        let operation = self.begin::<delete::Delete>(house, &Errand::resource(id), &params).await;
-        Ok(finished(house, operation).await)
+        let operation =
+            self.begin::<delete::Delete>(test_engine, &CallerCredentials::resource(id), &params).await;
+        Ok(finished(test_engine, operation).await)
     }
 
-    pub(crate) async fn read(&self, id: i32) -> Result<Runtime, Refusal> {
+    pub(crate) async fn read(&self, id: i32) -> Result<ServerlessRuntime, RuntimeError> {
         view::read(self.serverless(), &self.who, id).await
     }
 
     /// A runtime that runs.
-    pub(crate) async fn running(&self, house: &House, runtime: Value) -> i32 {
-        let made = succeeded(&self.create(house, runtime).await.unwrap());
+    pub(crate) async fn running(&self, test_engine: &TestEngine, runtime: Value) -> i32 {
+        let made = succeeded(&self.create(test_engine, runtime).await.unwrap());
         let id = i32::try_from(made["ID"].as_i64().unwrap()).unwrap();
         self.until(id, "RUNNING").await;
         id
@@ -147,11 +161,11 @@ impl Site {
     }
 }
 
-pub(crate) async fn finished(house: &House, id: OperationId) -> Inspection {
-    tokio::time::timeout(PATIENCE, house.finished(id)).await.expect("an operation never ends")
+pub(crate) async fn finished(test_engine: &TestEngine, id: OperationId) -> Inspection {
+    tokio::time::timeout(PATIENCE, test_engine.finished(id)).await.expect("an operation never ends")
 }
 
-pub(crate) fn members(runtime: &Runtime) -> Value {
+pub(crate) fn members(runtime: &ServerlessRuntime) -> Value {
     serde_json::to_value(runtime).unwrap()
 }
 
@@ -163,12 +177,12 @@ pub(crate) fn succeeded(ended: &Inspection) -> Value {
 }
 
 /// What the caller of an operation is told that was undone.
-pub(crate) fn refused(ended: &Inspection) -> Refusal {
+pub(crate) fn refused(ended: &Inspection) -> RuntimeError {
     assert_eq!(ended.shown.summary.phase, Phase::Undone, "{:?}", ended.memory.last_error);
     serde_json::from_value(ended.memory.state["refusal"].clone()).unwrap()
 }
 
 /// The body of the answer, as devices see it.
-pub(crate) fn written(refusal: Refusal) -> String {
-    String::from_utf8(Cognit.write(&refusal.into())).unwrap()
+pub(crate) fn written(error_response: RuntimeError) -> String {
+    String::from_utf8(Cognit.write(&error_response.into())).unwrap()
 }

@@ -13,49 +13,49 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use engine::store::{
-    Claims, Ended, MemoryStore, Query, Receipt, ResourcePage, ResourceQuery, ResourceRow, Shown, Stats,
-    Store, StoreError, Summary, Wish, Write,
+    Claims, ControlRequest, Ended, MemoryStore, OperationDetail, OperationQuery, Receipt, ResourcePage,
+    ResourceQuery, ResourceRow, Stats, Store, StoreError, Summary, Write,
 };
 use engine::{Clock, Event, NodeId, OperationId, Timestamp};
 use tokio::sync::Notify;
 
 /// What a caller answered, once all are done.
-pub(crate) type Answer<T> = Arc<Mutex<Option<T>>>;
+pub(crate) type ThreadResult<T> = Arc<Mutex<Option<T>>>;
 
-pub(crate) fn answer<T>(of: &Answer<T>) -> T {
+pub(crate) fn answer<T>(of: &ThreadResult<T>) -> T {
     of.lock().unwrap().take().expect("every caller has ended")
 }
 
 /// One store, the callers on it, and the time that they share.
-pub(crate) struct Stage {
+pub(crate) struct Interleaving {
     /// Without stops, for what comes before and after the callers.
     pub(crate) truth: Arc<dyn Store>,
     pub(crate) clock: Arc<SetClock>,
-    callers: Vec<Caller>,
+    callers: Vec<StoreThread>,
 }
 
-struct Caller {
+struct StoreThread {
     may_go: Arc<AtomicBool>,
     acts: Pin<Box<dyn Future<Output = ()>>>,
 }
 
-impl Stage {
-    fn new() -> Stage {
-        Stage { truth: Arc::new(MemoryStore::new()), clock: Arc::default(), callers: Vec::new() }
+impl Interleaving {
+    fn new() -> Interleaving {
+        Interleaving { truth: Arc::new(MemoryStore::new()), clock: Arc::default(), callers: Vec::new() }
     }
 
     pub(crate) fn enter<T: 'static, F: Future<Output = T> + 'static>(
         &mut self,
         act: impl FnOnce(Arc<dyn Store>) -> F,
-    ) -> Answer<T> {
-        let (may_go, answer) = (Arc::new(AtomicBool::new(false)), Answer::default());
+    ) -> ThreadResult<T> {
+        let (may_go, answer) = (Arc::new(AtomicBool::new(false)), ThreadResult::default());
         let store = SteppedStore { inner: Arc::clone(&self.truth), may_go: Arc::clone(&may_go) };
         let (act, given) = (act(Arc::new(store)), Arc::clone(&answer));
         let acts = Box::pin(async move {
             let told = act.await;
             *given.lock().unwrap() = Some(told);
         });
-        self.callers.push(Caller { may_go, acts });
+        self.callers.push(StoreThread { may_go, acts });
         answer
     }
 
@@ -69,7 +69,7 @@ impl Stage {
     }
 
     /// Lets them act by the choices of the plan.
-    fn play(&mut self, plan: &mut Plan) {
+    fn play(&mut self, plan: &mut SchedulePlan) {
         let mut context = Context::from_waker(Waker::noop());
         // Up to the first call.
         self.callers.retain_mut(|caller| caller.acts.as_mut().poll(&mut context).is_pending());
@@ -92,7 +92,7 @@ impl Stage {
 }
 
 /// The choices of one run, and from where the next run differs.
-struct Plan {
+struct SchedulePlan {
     preemptions_max: usize,
     preemptions: usize,
     given: Vec<usize>,
@@ -100,7 +100,7 @@ struct Plan {
     taken: Vec<(usize, usize)>,
 }
 
-impl Plan {
+impl SchedulePlan {
     fn choose(&mut self, callers: usize, is_going: bool) -> usize {
         let choices = if is_going && self.preemptions == self.preemptions_max { 1 } else { callers };
         let choice = self.given.get(self.taken.len()).copied().unwrap_or(0);
@@ -109,11 +109,11 @@ impl Plan {
         choice
     }
 
-    fn next(mut self) -> Option<Plan> {
+    fn next(mut self) -> Option<SchedulePlan> {
         while let Some((choice, choices)) = self.taken.pop() {
             if choice + 1 < choices {
                 let given = self.taken.iter().map(|(choice, _)| *choice).chain([choice + 1]).collect();
-                return Some(Plan { given, taken: Vec::new(), preemptions: 0, ..self });
+                return Some(SchedulePlan { given, taken: Vec::new(), preemptions: 0, ..self });
             }
         }
         None
@@ -124,13 +124,13 @@ impl Plan {
 /// Answers how many schedules there were.
 pub(crate) async fn in_every_order<T>(
     preemptions_max: usize,
-    set: impl AsyncFn(&mut Stage) -> T,
-    check: impl AsyncFn(&Stage, T),
+    set: impl AsyncFn(&mut Interleaving) -> T,
+    check: impl AsyncFn(&Interleaving, T),
 ) -> usize {
-    let mut plan = Plan { preemptions_max, preemptions: 0, given: Vec::new(), taken: Vec::new() };
+    let mut plan = SchedulePlan { preemptions_max, preemptions: 0, given: Vec::new(), taken: Vec::new() };
     let mut schedules = 0;
     loop {
-        let mut stage = Stage::new();
+        let mut stage = Interleaving::new();
         let given = set(&mut stage).await;
         stage.play(&mut plan);
         check(&stage, given).await;
@@ -195,7 +195,11 @@ impl Store for SteppedStore {
         self.turn().await.join(node, previous, lease).await
     }
 
-    async fn heartbeat(&self, node: NodeId, lease: Duration) -> Result<Vec<(OperationId, Wish)>, StoreError> {
+    async fn heartbeat(
+        &self,
+        node: NodeId,
+        lease: Duration,
+    ) -> Result<Vec<(OperationId, ControlRequest)>, StoreError> {
         self.turn().await.heartbeat(node, lease).await
     }
 
@@ -211,11 +215,11 @@ impl Store for SteppedStore {
         self.turn().await.claim(node, now, limit).await
     }
 
-    async fn show(&self, id: OperationId) -> Result<Option<Shown>, StoreError> {
+    async fn show(&self, id: OperationId) -> Result<Option<OperationDetail>, StoreError> {
         self.turn().await.show(id).await
     }
 
-    async fn list(&self, query: &Query) -> Result<Vec<Summary>, StoreError> {
+    async fn list(&self, query: &OperationQuery) -> Result<Vec<Summary>, StoreError> {
         self.turn().await.list(query).await
     }
 
@@ -247,7 +251,7 @@ impl Store for SteppedStore {
         self.turn().await.ping().await
     }
 
-    fn bell(&self) -> &Notify {
-        self.inner.bell()
+    fn wake_up(&self) -> &Notify {
+        self.inner.wake_up()
     }
 }

@@ -1,4 +1,4 @@
-//! The sandbox with all its far sides, and the drivers that lead there.
+//! The sandbox with all its external systems, and the drivers that lead there.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
@@ -7,14 +7,14 @@ use std::time::Duration;
 use ::greeter::{Greeter, HttpGreeter};
 use ::opennebula::Options;
 use ::runtimes::Clients;
-use ::runtimes::model::Runtimes;
+use ::runtimes::model::RuntimesSettings;
 use ::serverless::model::{Serverless, ServerlessSettings};
 use engine::secret::{ExposeSecret, SecretString};
 use engine::store::{MemoryStore, Store};
 use sandbox::Sandbox;
 use serde_json::Value;
 
-pub(crate) struct World {
+pub(crate) struct WorkflowFixture {
     sandbox: Sandbox,
     http: reqwest::Client,
 }
@@ -28,7 +28,12 @@ pub(crate) struct Drivers {
 
 impl Drivers {
     /// All external systems are at one address, as the sandbox has them.
-    pub(crate) fn at(url: &str, timeout: Duration, runtimes: Runtimes, store: Arc<dyn Store>) -> Drivers {
+    pub(crate) fn at(
+        url: &str,
+        timeout: Duration,
+        runtimes: RuntimesSettings,
+        store: Arc<dyn Store>,
+    ) -> Drivers {
         let nebula = Options { timeout, ..Options::beside(url) };
         Drivers {
             clients: Clients::at(url, timeout, runtimes, store).unwrap(),
@@ -54,10 +59,10 @@ impl DerefMut for Drivers {
 
 const TIMEOUT: Duration = Duration::from_secs(5);
 
-impl World {
-    pub(crate) async fn start() -> World {
+impl WorkflowFixture {
+    pub(crate) async fn start() -> WorkflowFixture {
         let sandbox = Sandbox::start("127.0.0.1:0".parse().unwrap()).await.unwrap();
-        World { sandbox, http: reqwest::Client::new() }
+        WorkflowFixture { sandbox, http: reqwest::Client::new() }
     }
 
     pub(crate) fn url(&self) -> String {
@@ -68,10 +73,10 @@ impl World {
     pub(crate) fn drivers(&self, store: Option<Arc<dyn Store>>) -> Drivers {
         let url = self.sandbox.url();
         let store = store.unwrap_or_else(|| Arc::new(MemoryStore::new()));
-        let runtimes = Runtimes {
+        let runtimes = RuntimesSettings {
             poll_max: Duration::from_millis(20),
             settle: Duration::from_millis(50),
-            ..Runtimes::default()
+            ..RuntimesSettings::default()
         };
         Drivers::at(&url, TIMEOUT, runtimes, store)
     }

@@ -2,38 +2,38 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::refusal::Refusal;
-use crate::ledger::System;
+use super::call_error::AwsError;
+use crate::ledger::LedgerSystem;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Service {
+pub(super) enum AwsEndpoint {
     Ec2,
     Sts,
 }
 
-impl Service {
+impl AwsEndpoint {
     /// As in the scope of a signature.
     pub(super) fn name(self) -> &'static str {
         self.system().name()
     }
 
-    pub(super) fn system(self) -> System {
+    pub(super) fn system(self) -> LedgerSystem {
         match self {
-            Service::Ec2 => System::Ec2,
-            Service::Sts => System::Sts,
+            AwsEndpoint::Ec2 => LedgerSystem::Ec2,
+            AwsEndpoint::Sts => LedgerSystem::Sts,
         }
     }
 
     pub(super) fn version(self) -> &'static str {
         match self {
-            Service::Ec2 => "2016-11-15",
-            Service::Sts => "2011-06-15",
+            AwsEndpoint::Ec2 => "2016-11-15",
+            AwsEndpoint::Sts => "2011-06-15",
         }
     }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub(super) enum Action {
+pub(super) enum AwsAction {
     AssumeRole,
     GetCallerIdentity,
     CreateLaunchTemplate,
@@ -50,53 +50,53 @@ pub(super) enum Action {
     TerminateInstances,
 }
 
-impl Action {
-    const ALL: [Action; 14] = [
-        Action::AssumeRole,
-        Action::GetCallerIdentity,
-        Action::CreateLaunchTemplate,
-        Action::DeleteKeyPair,
-        Action::DeleteLaunchTemplate,
-        Action::DescribeImages,
-        Action::DescribeInstanceTypes,
-        Action::DescribeInstances,
-        Action::DescribeKeyPairs,
-        Action::DescribeLaunchTemplates,
-        Action::DescribeRegions,
-        Action::ImportKeyPair,
-        Action::RunInstances,
-        Action::TerminateInstances,
+impl AwsAction {
+    const ALL: [AwsAction; 14] = [
+        AwsAction::AssumeRole,
+        AwsAction::GetCallerIdentity,
+        AwsAction::CreateLaunchTemplate,
+        AwsAction::DeleteKeyPair,
+        AwsAction::DeleteLaunchTemplate,
+        AwsAction::DescribeImages,
+        AwsAction::DescribeInstanceTypes,
+        AwsAction::DescribeInstances,
+        AwsAction::DescribeKeyPairs,
+        AwsAction::DescribeLaunchTemplates,
+        AwsAction::DescribeRegions,
+        AwsAction::ImportKeyPair,
+        AwsAction::RunInstances,
+        AwsAction::TerminateInstances,
     ];
 
     pub(super) fn name(self) -> &'static str {
         match self {
-            Action::AssumeRole => "AssumeRole",
-            Action::GetCallerIdentity => "GetCallerIdentity",
-            Action::CreateLaunchTemplate => "CreateLaunchTemplate",
-            Action::DeleteKeyPair => "DeleteKeyPair",
-            Action::DeleteLaunchTemplate => "DeleteLaunchTemplate",
-            Action::DescribeImages => "DescribeImages",
-            Action::DescribeInstanceTypes => "DescribeInstanceTypes",
-            Action::DescribeInstances => "DescribeInstances",
-            Action::DescribeKeyPairs => "DescribeKeyPairs",
-            Action::DescribeLaunchTemplates => "DescribeLaunchTemplates",
-            Action::DescribeRegions => "DescribeRegions",
-            Action::ImportKeyPair => "ImportKeyPair",
-            Action::RunInstances => "RunInstances",
-            Action::TerminateInstances => "TerminateInstances",
+            AwsAction::AssumeRole => "AssumeRole",
+            AwsAction::GetCallerIdentity => "GetCallerIdentity",
+            AwsAction::CreateLaunchTemplate => "CreateLaunchTemplate",
+            AwsAction::DeleteKeyPair => "DeleteKeyPair",
+            AwsAction::DeleteLaunchTemplate => "DeleteLaunchTemplate",
+            AwsAction::DescribeImages => "DescribeImages",
+            AwsAction::DescribeInstanceTypes => "DescribeInstanceTypes",
+            AwsAction::DescribeInstances => "DescribeInstances",
+            AwsAction::DescribeKeyPairs => "DescribeKeyPairs",
+            AwsAction::DescribeLaunchTemplates => "DescribeLaunchTemplates",
+            AwsAction::DescribeRegions => "DescribeRegions",
+            AwsAction::ImportKeyPair => "ImportKeyPair",
+            AwsAction::RunInstances => "RunInstances",
+            AwsAction::TerminateInstances => "TerminateInstances",
         }
     }
 
-    pub(super) fn service(self) -> Service {
+    pub(super) fn service(self) -> AwsEndpoint {
         match self {
-            Action::AssumeRole | Action::GetCallerIdentity => Service::Sts,
-            _ => Service::Ec2,
+            AwsAction::AssumeRole | AwsAction::GetCallerIdentity => AwsEndpoint::Sts,
+            _ => AwsEndpoint::Ec2,
         }
     }
 
-    pub(super) fn find(service: Service, name: &str) -> Result<Self, Refusal> {
-        let is_meant = |action: &Action| action.service() == service && action.name() == name;
-        let unknown = || Refusal::new("InvalidAction", format!("{} has no such action", service.name()));
-        Action::ALL.into_iter().find(is_meant).ok_or_else(unknown)
+    pub(super) fn find(service: AwsEndpoint, name: &str) -> Result<Self, AwsError> {
+        let is_meant = |action: &AwsAction| action.service() == service && action.name() == name;
+        let unknown = || AwsError::new("InvalidAction", format!("{} has no such action", service.name()));
+        AwsAction::ALL.into_iter().find(is_meant).ok_or_else(unknown)
     }
 }

@@ -16,10 +16,10 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use time::{Duration, OffsetDateTime};
 
-use super::action::{Action, Service};
+use super::action::{AwsAction, AwsEndpoint};
+use super::call_error::AwsError;
 use super::ids::Ids;
-use super::refusal::Refusal;
-use super::signature::{Arrived, Claim};
+use super::signature::{Arrived, SignatureClaim};
 
 const OWN_KEY_ID: &str = "AKIASANDBOX";
 const OWN_SECRET: &str = "sandbox-secret";
@@ -29,16 +29,16 @@ const OWN_ACCOUNT: &str = "999999999999";
 const SESSIONS_MAX: usize = 100_000;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Caller {
+pub(super) struct AwsIdentity {
     pub(super) account: String,
     pub(super) arn: String,
     pub(super) user_id: String,
     role: Option<String>,
 }
 
-impl Caller {
+impl AwsIdentity {
     fn user(account: &str, name: &str) -> Self {
-        Caller {
+        AwsIdentity {
             account: account.to_owned(),
             arn: format!("arn:aws:iam::{account}:user/{name}"),
             user_id: format!("AIDA{account}"),
@@ -46,15 +46,15 @@ impl Caller {
         }
     }
 
-    pub(super) fn require(&self, action: Action) -> Result<(), Refusal> {
+    pub(super) fn require(&self, action: AwsAction) -> Result<(), AwsError> {
         let lacks = match self.role.as_deref() {
-            Some("no-launch") => action == Action::RunInstances,
-            Some("no-terminate") => action == Action::TerminateInstances,
+            Some("no-launch") => action == AwsAction::RunInstances,
+            Some("no-terminate") => action == AwsAction::TerminateInstances,
             _ => false,
         };
         if lacks {
             let message = format!("{} has no policy that allows ec2:{}", self.arn, action.name());
-            return Err(Refusal::new("UnauthorizedOperation", message));
+            return Err(AwsError::new("UnauthorizedOperation", message));
         }
         Ok(())
     }
@@ -87,37 +87,37 @@ pub(super) fn is_account(text: &str) -> bool {
 }
 
 /// What a role's taker gets. It is not for logs.
-pub(super) struct Session {
+pub(super) struct AssumedSession {
     pub(super) key_id: String,
     pub(super) secret: String,
     pub(super) token: String,
     pub(super) expires_at: OffsetDateTime,
-    pub(super) caller: Caller,
+    pub(super) caller: AwsIdentity,
 }
 
-impl std::fmt::Debug for Session {
+impl std::fmt::Debug for AssumedSession {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Session").field("key_id", &self.key_id).finish_non_exhaustive()
     }
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Callers {
-    sessions: HashMap<String, Session>,
+pub(super) struct Identities {
+    sessions: HashMap<String, AssumedSession>,
 }
 
-impl Callers {
+impl Identities {
     /// Finds out who signed the call, and that it was really them.
     pub(super) fn authenticate(
         &self,
-        service: Service,
-        claim: &Claim<'_>,
+        service: AwsEndpoint,
+        claim: &SignatureClaim<'_>,
         arrived: &Arrived<'_>,
         now: OffsetDateTime,
-    ) -> Result<Caller, Refusal> {
+    ) -> Result<AwsIdentity, AwsError> {
         let unknown = || match service {
-            Service::Ec2 => Refusal::new("AuthFailure", "nobody has these credentials"),
-            Service::Sts => Refusal::new("InvalidClientTokenId", "nobody has these credentials"),
+            AwsEndpoint::Ec2 => AwsError::new("AuthFailure", "nobody has these credentials"),
+            AwsEndpoint::Sts => AwsError::new("InvalidClientTokenId", "nobody has these credentials"),
         };
         if let Some(session) = self.sessions.get(claim.key_id) {
             if claim.session_token != Some(session.token.as_str()) {
@@ -125,13 +125,13 @@ impl Callers {
             }
             claim.require_proof(arrived, &session.secret)?;
             if session.expires_at <= now {
-                return Err(Refusal::new("ExpiredToken", "the session is over; take the role again"));
+                return Err(AwsError::new("ExpiredToken", "the session is over; take the role again"));
             }
             return Ok(session.caller.clone());
         }
         let caller = match claim.key_id.strip_prefix("AKIA") {
-            _ if claim.key_id == OWN_KEY_ID => Caller::user(OWN_ACCOUNT, "engine"),
-            Some(account) if is_account(account) => Caller::user(account, "owner"),
+            _ if claim.key_id == OWN_KEY_ID => AwsIdentity::user(OWN_ACCOUNT, "engine"),
+            Some(account) if is_account(account) => AwsIdentity::user(account, "owner"),
             _ => return Err(unknown()),
         };
         claim.require_proof(arrived, OWN_SECRET)?;
@@ -145,22 +145,22 @@ impl Callers {
         session_name: &str,
         lasts: Duration,
         now: OffsetDateTime,
-    ) -> Result<&Session, Refusal> {
+    ) -> Result<&AssumedSession, AwsError> {
         if self.sessions.len() >= SESSIONS_MAX {
             self.sessions.retain(|_, session| session.expires_at > now);
         }
         if self.sessions.len() >= SESSIONS_MAX {
-            return Err(Refusal::new("Throttling", "there are too many sessions"));
+            return Err(AwsError::new("Throttling", "there are too many sessions"));
         }
         let RoleArn { account, name } = role;
         let key_id = ids.key_id();
-        let caller = Caller {
+        let caller = AwsIdentity {
             account: account.clone(),
             arn: format!("arn:aws:sts::{account}:assumed-role/{name}/{session_name}"),
             user_id: format!("AROA{account}:{session_name}"),
             role: Some(name.clone()),
         };
-        let session = Session {
+        let session = AssumedSession {
             key_id: key_id.clone(),
             secret: secret::<30>(),
             token: secret::<96>(),
@@ -198,7 +198,7 @@ mod tests {
 
     #[test]
     fn a_session_never_shows_its_secrets() {
-        let mut callers = Callers::default();
+        let mut callers = Identities::default();
         let role = RoleArn::parse("arn:aws:iam::123456789012:role/a").unwrap();
         let now = OffsetDateTime::UNIX_EPOCH;
         let session = callers.take_role(&mut Ids::new(), &role, "s", Duration::HOUR, now).unwrap();

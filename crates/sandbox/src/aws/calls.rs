@@ -5,26 +5,27 @@ use std::collections::{BTreeMap, VecDeque};
 use serde::Serialize;
 use time::OffsetDateTime;
 
-use super::action::Action;
-use super::refusal::Refusal;
+use super::action::AwsAction;
+use super::call_error::AwsError;
 
 /// The counts go on; only the newest calls are kept one by one.
 const KEPT_MAX: usize = 1000;
 
 #[derive(Debug, Clone, Copy, Default, Serialize)]
-pub(super) struct Counts {
+pub(super) struct ActionCounts {
     calls: u64,
     answered: u64,
     refused: u64,
     /// Rehearsals that would have been carried out.
-    rehearsed: u64,
+    #[serde(rename = "rehearsed")]
+    dry_run: u64,
 }
 
 #[derive(Debug, Clone, Serialize)]
-pub(super) struct Kept {
+pub(super) struct RecordedCalls {
     #[serde(with = "time::serde::rfc3339")]
     pub(super) at: OffsetDateTime,
-    pub(super) action: Action,
+    pub(super) action: AwsAction,
     /// Nobody where the caller was not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) account: Option<String>,
@@ -37,20 +38,20 @@ pub(super) struct Kept {
 
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Calls {
-    counts: BTreeMap<Action, Counts>,
-    newest: VecDeque<Kept>,
+    counts: BTreeMap<AwsAction, ActionCounts>,
+    newest: VecDeque<RecordedCalls>,
 }
 
 impl Calls {
-    pub(super) fn keep(&mut self, mut kept: Kept, refusal: Option<&Refusal>) {
+    pub(super) fn keep(&mut self, mut kept: RecordedCalls, call_error: Option<&AwsError>) {
         let counts = self.counts.entry(kept.action).or_default();
         counts.calls += 1;
-        match refusal {
+        match call_error {
             None => counts.answered += 1,
-            Some(refusal) if refusal.is_rehearsal() => counts.rehearsed += 1,
+            Some(call_error) if call_error.is_dry_run() => counts.dry_run += 1,
             Some(_) => counts.refused += 1,
         }
-        kept.code = refusal.map(|refusal| refusal.code.clone().into_owned());
+        kept.code = call_error.map(|call_error| call_error.code.clone().into_owned());
         if self.newest.len() >= KEPT_MAX {
             self.newest.pop_front();
         }

@@ -1,12 +1,12 @@
 //! The regions and the types of instances that there are.
 
+use super::call_error::AwsError;
 use super::filter::Filters;
-use super::form::Form;
+use super::form::AwsForm;
 use super::images::Architecture;
-use super::page::Page;
-use super::refusal::Refusal;
+use super::page::ResultPage;
 use super::tags::Tags;
-use super::world::{Call, Estate};
+use super::world::{AwsCall, AwsState};
 use super::xml::Xml;
 
 /// Every account can use these.
@@ -41,7 +41,7 @@ pub(super) fn is_closed(region: &str) -> bool {
     CLOSED_REGIONS.contains(&region)
 }
 
-pub(super) fn describe_regions(call: &Call, mut form: Form) -> Result<String, Refusal> {
+pub(super) fn describe_regions(call: &AwsCall, mut form: AwsForm) -> Result<String, AwsError> {
     let names = form.list("RegionName")?;
     let wants_closed = form.flag("AllRegions")?;
     let filters = Filters::read(&mut form, &["region-name"])?;
@@ -49,7 +49,7 @@ pub(super) fn describe_regions(call: &Call, mut form: Form) -> Result<String, Re
     call.admit()?;
     let unknown = names.iter().find(|name| !is_region(name));
     if let Some(name) = unknown {
-        return Err(Refusal::invalid(format!("there is no region {name:?}")));
+        return Err(AwsError::invalid(format!("there is no region {name:?}")));
     }
     let closed = if wants_closed { CLOSED_REGIONS } else { &[] };
     let is_asked_for = |name: &&&str| {
@@ -152,14 +152,18 @@ pub(super) fn find(name: &str) -> Option<&'static InstanceType> {
     TYPES.iter().find(|kind| kind.name == name)
 }
 
-pub(super) fn describe_types(estate: &Estate, call: &Call, mut form: Form) -> Result<String, Refusal> {
+pub(super) fn describe_types(
+    aws_state: &AwsState,
+    call: &AwsCall,
+    mut form: AwsForm,
+) -> Result<String, AwsError> {
     let names = form.list("InstanceType")?;
     let filters = Filters::read(&mut form, &["instance-type"])?;
-    let page = Page::read(&mut form, 5..=100, estate.knobs.page_items)?;
+    let page = ResultPage::read(&mut form, 5..=100, aws_state.controls.page_items)?;
     form.finish()?;
     call.admit()?;
     if let Some(name) = names.iter().find(|name| find(name).is_none()) {
-        return Err(Refusal::new("InvalidInstanceType", format!("there is no type {name:?}")));
+        return Err(AwsError::new("InvalidInstanceType", format!("there is no type {name:?}")));
     }
     let is_asked_for = |kind: &InstanceType| {
         let is_named = names.is_empty() || names.iter().any(|asked| asked == kind.name);

@@ -4,8 +4,8 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
 
-use super::form::Form;
-use super::refusal::Refusal;
+use super::call_error::AwsError;
+use super::form::AwsForm;
 use super::signature::sha256;
 use super::tags::{self, Tags};
 
@@ -20,11 +20,11 @@ pub(super) struct UserData {
 }
 
 impl UserData {
-    fn read(encoded: &str) -> Result<Self, Refusal> {
-        let malformed = |_| Refusal::new("InvalidUserData.Malformed", "UserData is not in base64");
+    fn read(encoded: &str) -> Result<Self, AwsError> {
+        let malformed = |_| AwsError::new("InvalidUserData.Malformed", "UserData is not in base64");
         let text = STANDARD.decode(encoded).map_err(malformed)?;
         if text.len() > USER_DATA_BYTES_MAX {
-            return Err(Refusal::invalid(format!("UserData has at most {USER_DATA_BYTES_MAX} bytes")));
+            return Err(AwsError::invalid(format!("UserData has at most {USER_DATA_BYTES_MAX} bytes")));
         }
         Ok(UserData { bytes: text.len(), sha256: sha256(&text) })
     }
@@ -45,11 +45,11 @@ pub(super) struct Details {
 }
 
 impl Details {
-    pub(super) fn read(form: &mut Form) -> Result<Self, Refusal> {
+    pub(super) fn read(form: &mut AwsForm) -> Result<Self, AwsError> {
         let mut metadata = form.sub("MetadataOptions");
         let http_tokens = metadata.take("HttpTokens");
         if http_tokens.as_ref().is_some_and(|text| !["required", "optional"].contains(&text.as_str())) {
-            return Err(Refusal::invalid("MetadataOptions.HttpTokens must be required or optional"));
+            return Err(AwsError::invalid("MetadataOptions.HttpTokens must be required or optional"));
         }
         metadata.take("HttpEndpoint");
         metadata.number::<u32>("HttpPutResponseHopLimit")?;

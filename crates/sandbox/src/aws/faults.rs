@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::action::Action;
+use super::action::AwsAction;
 use crate::script::{Fault, Script};
 
 const TEXT_CHARS_MAX: usize = 500;
@@ -28,7 +28,7 @@ pub(super) struct AwsFault {
     kind: AwsFaultKind,
     /// Which calls are hit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    action: Option<Action>,
+    action: Option<AwsAction>,
     /// What a refused call answers, or why an instance died.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     code: Option<String>,
@@ -45,8 +45,8 @@ pub(super) struct AwsFault {
 
 /// What a fault could hit.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Chance<'a> {
-    pub(super) action: Action,
+pub(super) struct FaultOdds<'a> {
+    pub(super) action: AwsAction,
     pub(super) account: &'a str,
     pub(super) region: &'a str,
     pub(super) is_dry_run: bool,
@@ -54,7 +54,7 @@ pub(super) struct Chance<'a> {
 
 /// What is said about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Told {
+pub(super) struct FaultView {
     pub(super) code: String,
     pub(super) message: String,
 }
@@ -81,7 +81,7 @@ impl Fault for AwsFault {
 }
 
 impl AwsFault {
-    fn is_for(&self, chance: &Chance<'_>) -> bool {
+    fn is_for(&self, chance: &FaultOdds<'_>) -> bool {
         let is = |wanted: &Option<String>, found: &str| wanted.as_ref().is_none_or(|wanted| wanted == found);
         self.action.is_none_or(|action| action == chance.action)
             && is(&self.account, chance.account)
@@ -92,10 +92,10 @@ impl AwsFault {
 
 impl Script<AwsFault> {
     /// What to say where a fault of this kind hits now.
-    pub(super) fn hits(&self, kind: AwsFaultKind, chance: &Chance<'_>) -> Option<Told> {
+    pub(super) fn hits(&self, kind: AwsFaultKind, chance: &FaultOdds<'_>) -> Option<FaultView> {
         let is_about = |about: &str| [chance.account, chance.region].contains(&about);
         let fault = self.take(|fault| fault.kind == kind && fault.is_for(chance), is_about)?;
-        Some(Told {
+        Some(FaultView {
             code: fault.code.unwrap_or_else(|| "Server.InternalError".into()),
             message: fault.message.unwrap_or_else(|| "this was scripted".into()),
         })
@@ -110,13 +110,13 @@ pub(super) struct Throttle {
     every: u64,
     /// All actions count where none is named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    action: Option<Action>,
+    action: Option<AwsAction>,
     #[serde(skip_deserializing)]
     calls: u64,
 }
 
 impl Throttle {
-    pub(super) fn hits(&mut self, action: Action) -> bool {
+    pub(super) fn hits(&mut self, action: AwsAction) -> bool {
         if self.every == 0 || self.action.is_some_and(|only| only != action) {
             return false;
         }
@@ -131,8 +131,8 @@ mod tests {
 
     use super::*;
 
-    fn chance(is_dry_run: bool) -> Chance<'static> {
-        Chance { action: Action::RunInstances, account: "1", region: "eu-west-1", is_dry_run }
+    fn chance(is_dry_run: bool) -> FaultOdds<'static> {
+        FaultOdds { action: AwsAction::RunInstances, account: "1", region: "eu-west-1", is_dry_run }
     }
 
     fn script(json: serde_json::Value) -> Result<Script<AwsFault>, String> {
@@ -146,7 +146,7 @@ mod tests {
         let body = json!({"kind": "fail", "action": "RunInstances", "code": "X", "account": "1", "times": 2, "after": 1});
         let script = script(body).unwrap();
         let codes = |is_dry_run, account| {
-            let told = script.hits(AwsFaultKind::Fail, &Chance { account, ..chance(is_dry_run) });
+            let told = script.hits(AwsFaultKind::Fail, &FaultOdds { account, ..chance(is_dry_run) });
             told.map_or_else(String::new, |told| told.code)
         };
         assert_eq!([codes(true, "1"), codes(false, "2"), codes(false, "1")], ["", "", ""]);
@@ -167,8 +167,8 @@ mod tests {
     #[test]
     fn every_third_call_is_throttled() {
         let mut throttle: Throttle = serde_json::from_value(json!({"every": 3})).unwrap();
-        let hits: Vec<bool> = (0..6).map(|_| throttle.hits(Action::DescribeImages)).collect();
+        let hits: Vec<bool> = (0..6).map(|_| throttle.hits(AwsAction::DescribeImages)).collect();
         assert_eq!(hits, [false, false, true, false, false, true]);
-        assert!(!Throttle::default().hits(Action::DescribeImages));
+        assert!(!Throttle::default().hits(AwsAction::DescribeImages));
     }
 }

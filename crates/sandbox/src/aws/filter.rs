@@ -1,7 +1,7 @@
 //! Filters of Describe calls: all of them must fit, each by one of its values.
 
-use super::form::Form;
-use super::refusal::Refusal;
+use super::call_error::AwsError;
+use super::form::AwsForm;
 use super::tags::Tags;
 
 #[derive(Debug, Default)]
@@ -17,17 +17,17 @@ struct Filter {
 
 impl Filters {
     /// A name that is not known is refused. Everything has tags, or none.
-    pub(super) fn read(form: &mut Form, known: &[&str]) -> Result<Self, Refusal> {
+    pub(super) fn read(form: &mut AwsForm, known: &[&str]) -> Result<Self, AwsError> {
         let mut filters = Vec::new();
         for mut group in form.groups("Filter")? {
             let name = group.need("Name")?;
             let values = group.list("Value")?;
             group.finish()?;
             if !known.contains(&name.as_str()) && !name.starts_with("tag:") && name != "tag-key" {
-                return Err(Refusal::invalid(format!("there is no filter {name:?}")));
+                return Err(AwsError::invalid(format!("there is no filter {name:?}")));
             }
             if values.is_empty() {
-                return Err(Refusal::invalid(format!("the filter {name:?} has no values")));
+                return Err(AwsError::invalid(format!("the filter {name:?} has no values")));
             }
             filters.push(Filter { name, values });
         }
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn all_filters_must_fit_and_unknown_ones_are_refused() {
-        let read = |text: &str| Filters::read(&mut Form::parse(text.as_bytes()).unwrap(), &["id"]);
+        let read = |text: &str| Filters::read(&mut AwsForm::parse(text.as_bytes()).unwrap(), &["id"]);
         let filters = read(
             "Filter.1.Name=tag:a&Filter.1.Value.1=x&Filter.1.Value.2=y&Filter.2.Name=id&Filter.2.Value.1=1",
         )

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::str::FromStr;
 
-use super::refusal::Refusal;
+use super::call_error::AwsError;
 
 const FIELDS_MAX: usize = 2000;
 
@@ -14,15 +14,15 @@ const FIELDS_MAX: usize = 2000;
 const ITEMS_MAX: usize = 1000;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Form {
+pub(super) struct AwsForm {
     /// What all names began with, for messages.
     prefix: String,
     fields: BTreeMap<String, String>,
 }
 
-impl Form {
-    pub(super) fn parse(body: &[u8]) -> Result<Self, Refusal> {
-        let malformed = || Refusal::new("MalformedQueryString", "the body is not a form in UTF-8");
+impl AwsForm {
+    pub(super) fn parse(body: &[u8]) -> Result<Self, AwsError> {
+        let malformed = || AwsError::new("MalformedQueryString", "the body is not a form in UTF-8");
         let text = str::from_utf8(body).map_err(|_| malformed())?;
         let mut fields = BTreeMap::new();
         for pair in text.split('&').filter(|pair| !pair.is_empty()) {
@@ -30,63 +30,63 @@ impl Form {
             let name = decode(name).ok_or_else(malformed)?;
             let value = decode(value).ok_or_else(malformed)?;
             if fields.len() >= FIELDS_MAX {
-                return Err(Refusal::new("MalformedQueryString", "there are too many parameters"));
+                return Err(AwsError::new("MalformedQueryString", "there are too many parameters"));
             }
             if fields.insert(name, value).is_some() {
-                return Err(Refusal::new("MalformedQueryString", "a parameter is there twice"));
+                return Err(AwsError::new("MalformedQueryString", "a parameter is there twice"));
             }
         }
-        Ok(Form { prefix: String::new(), fields })
+        Ok(AwsForm { prefix: String::new(), fields })
     }
 
     pub(super) fn take(&mut self, name: &str) -> Option<String> {
         self.fields.remove(name)
     }
 
-    pub(super) fn need(&mut self, name: &str) -> Result<String, Refusal> {
-        self.take(name).ok_or_else(|| Refusal::missing(&format!("{}{name}", self.prefix)))
+    pub(super) fn need(&mut self, name: &str) -> Result<String, AwsError> {
+        self.take(name).ok_or_else(|| AwsError::missing(&format!("{}{name}", self.prefix)))
     }
 
-    pub(super) fn flag(&mut self, name: &str) -> Result<bool, Refusal> {
+    pub(super) fn flag(&mut self, name: &str) -> Result<bool, AwsError> {
         match self.take(name).as_deref() {
             None | Some("false") => Ok(false),
             Some("true") => Ok(true),
-            Some(_) => Err(Refusal::invalid(format!("{}{name} must be true or false", self.prefix))),
+            Some(_) => Err(AwsError::invalid(format!("{}{name} must be true or false", self.prefix))),
         }
     }
 
-    pub(super) fn number<T: FromStr>(&mut self, name: &str) -> Result<Option<T>, Refusal> {
+    pub(super) fn number<T: FromStr>(&mut self, name: &str) -> Result<Option<T>, AwsError> {
         let parse = |text: String| {
-            text.parse().map_err(|_| Refusal::invalid(format!("{}{name} must be a number", self.prefix)))
+            text.parse().map_err(|_| AwsError::invalid(format!("{}{name} must be a number", self.prefix)))
         };
         self.fields.remove(name).map(parse).transpose()
     }
 
     /// `name.1`, `name.2` and so on.
-    pub(super) fn list(&mut self, name: &str) -> Result<Vec<String>, Refusal> {
+    pub(super) fn list(&mut self, name: &str) -> Result<Vec<String>, AwsError> {
         self.groups(name)?.into_iter().map(|mut item| item.need("")).collect()
     }
 
     /// `name.1.…`, `name.2.…` and so on, each as a form of its own.
-    pub(super) fn groups(&mut self, name: &str) -> Result<Vec<Form>, Refusal> {
-        let mut groups: BTreeMap<usize, Form> = BTreeMap::new();
+    pub(super) fn groups(&mut self, name: &str) -> Result<Vec<AwsForm>, AwsError> {
+        let mut groups: BTreeMap<usize, AwsForm> = BTreeMap::new();
         for (rest, value) in self.sub(name).fields {
             let (number, rest) = rest.split_once('.').unwrap_or((&rest, ""));
             let odd =
-                || Refusal::invalid(format!("{}{name} is a list, and {number:?} is no number", self.prefix));
+                || AwsError::invalid(format!("{}{name} is a list, and {number:?} is no number", self.prefix));
             let number = number.parse().map_err(|_| odd())?;
             let group = groups.entry(number).or_default();
             group.prefix = format!("{}{name}.{number}.", self.prefix);
             group.fields.insert(rest.to_owned(), value);
         }
         if groups.len() > ITEMS_MAX {
-            return Err(Refusal::invalid(format!("{name} has more than {ITEMS_MAX} items")));
+            return Err(AwsError::invalid(format!("{name} has more than {ITEMS_MAX} items")));
         }
         Ok(groups.into_values().collect())
     }
 
     /// All that begins with `name.`, without it.
-    pub(super) fn sub(&mut self, name: &str) -> Form {
+    pub(super) fn sub(&mut self, name: &str) -> AwsForm {
         let prefix = format!("{name}.");
         let is_inside = |field: &String| field.starts_with(&prefix);
         let names: Vec<String> = self.fields.keys().filter(|field| is_inside(field)).cloned().collect();
@@ -96,7 +96,7 @@ impl Form {
                 inside.insert(field[prefix.len()..].to_owned(), value);
             }
         }
-        Form { prefix: format!("{}{prefix}", self.prefix), fields: inside }
+        AwsForm { prefix: format!("{}{prefix}", self.prefix), fields: inside }
     }
 
     pub(super) fn has(&self, name: &str) -> bool {
@@ -107,12 +107,12 @@ impl Form {
         self.fields.is_empty()
     }
 
-    pub(super) fn finish(self) -> Result<(), Refusal> {
+    pub(super) fn finish(self) -> Result<(), AwsError> {
         match self.fields.first_key_value() {
             None => Ok(()),
             Some((name, _)) => {
                 let message = format!("the parameter {}{name} is not known", self.prefix);
-                Err(Refusal::new("UnknownParameter", message))
+                Err(AwsError::new("UnknownParameter", message))
             }
         }
     }
@@ -150,8 +150,8 @@ pub(super) fn decode(text: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn form(text: &str) -> Form {
-        Form::parse(text.as_bytes()).unwrap()
+    fn form(text: &str) -> AwsForm {
+        AwsForm::parse(text.as_bytes()).unwrap()
     }
 
     #[test]
@@ -172,10 +172,10 @@ mod tests {
     #[test]
     fn nonsense_is_refused() {
         for text in ["A=%zz", "A=%f", "A=%ff", "A=1&A=2"] {
-            assert_eq!(Form::parse(text.as_bytes()).unwrap_err().code, "MalformedQueryString", "{text}");
+            assert_eq!(AwsForm::parse(text.as_bytes()).unwrap_err().code, "MalformedQueryString", "{text}");
         }
         let many: Vec<String> = (0..=FIELDS_MAX).map(|number| format!("A.{number}=x")).collect();
-        assert!(Form::parse(many.join("&").as_bytes()).is_err());
+        assert!(AwsForm::parse(many.join("&").as_bytes()).is_err());
         assert!(form("A.x=1").list("A").is_err() && form("A.1.B=1").list("A").is_err());
         assert!(form("A=yes").flag("A").is_err() && form("A=x").number::<u32>("A").is_err());
     }

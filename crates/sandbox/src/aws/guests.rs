@@ -10,8 +10,8 @@ use axum::{Json, Router};
 use serde_json::json;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::instances::Guest;
-use super::world::Cloud;
+use super::instances::InstanceGuest;
+use super::world::AwsCloud;
 use crate::loopback;
 
 /// Somebody may turn the clock, and nobody says so.
@@ -20,20 +20,20 @@ const LOOK: Duration = Duration::from_millis(200);
 const BREATH: Duration = Duration::from_millis(5);
 
 /// Each needs a file of the process, and there are not many. Whoever comes later is silent until one closes.
-const DOORS_MAX: usize = 200;
+const LISTENERS_MAX: usize = 200;
 
-/// Serves the guests until it is stopped, and closes all of their doors then.
-pub(super) async fn run(cloud: Arc<Cloud>, stop: CancellationToken) {
-    let mut doors: HashMap<String, Option<DropGuard>> = HashMap::new();
+/// Serves the guests until it is stopped, and closes all of their listeners then.
+pub(super) async fn run(cloud: Arc<AwsCloud>, stop: CancellationToken) {
+    let mut listeners: HashMap<String, Option<DropGuard>> = HashMap::new();
     loop {
         let (guests, next_due) = {
-            let estate = cloud.estate();
-            (estate.instances.guests(DOORS_MAX), estate.instances.next_due())
+            let aws_state = cloud.aws_state();
+            (aws_state.instances.guests(LISTENERS_MAX), aws_state.instances.next_due())
         };
-        doors.retain(|id, _| guests.iter().any(|guest| guest.id == *id));
+        listeners.retain(|id, _| guests.iter().any(|guest| guest.id == *id));
         for guest in guests {
-            if let Entry::Vacant(door) = doors.entry(guest.id.clone()) {
-                door.insert(loopback::open(guest.address, router(&guest)).await);
+            if let Entry::Vacant(endpoint) = listeners.entry(guest.id.clone()) {
+                endpoint.insert(loopback::open(guest.address, router(&guest)).await);
             }
         }
         let wait = async {
@@ -57,7 +57,7 @@ pub(super) async fn run(cloud: Arc<Cloud>, stop: CancellationToken) {
     }
 }
 
-fn router(guest: &Guest) -> Router {
+fn router(guest: &InstanceGuest) -> Router {
     let body = json!({
         "status": "ok",
         "guest": {

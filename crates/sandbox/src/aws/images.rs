@@ -9,12 +9,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
+use super::call_error::AwsError;
 use super::filter::Filters;
-use super::form::Form;
+use super::form::AwsForm;
 use super::ids::is_well_formed;
-use super::refusal::Refusal;
 use super::tags::Tags;
-use super::world::{Call, Estate};
+use super::world::{AwsCall, AwsState};
 use super::xml::Xml;
 
 const PUBLIC_PREFIX: &str = "ami-0abc";
@@ -61,7 +61,7 @@ impl FromStr for Architecture {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Image {
+pub(super) struct AwsImage {
     pub(super) ami: String,
     pub(super) region: String,
     pub(super) architecture: Architecture,
@@ -72,7 +72,7 @@ pub(super) struct Image {
     pub(super) is_public: bool,
 }
 
-impl Image {
+impl AwsImage {
     fn is_visible_to(&self, account: &str) -> bool {
         self.is_public || account == BUILDER_ACCOUNT || self.accounts.iter().any(|shared| shared == account)
     }
@@ -109,13 +109,13 @@ impl Image {
 
 #[derive(Debug, Default)]
 pub(crate) struct Images {
-    registered: Mutex<BTreeMap<(String, String), Image>>,
+    registered: Mutex<BTreeMap<(String, String), AwsImage>>,
 }
 
 impl Images {
     /// Makes an image known in a region, to these accounts. Registering it again replaces it.
     pub(crate) fn register(&self, ami: &str, region: &str, architecture: Architecture, accounts: &[String]) {
-        self.add(Image {
+        self.add(AwsImage {
             ami: ami.to_owned(),
             region: region.to_owned(),
             architecture,
@@ -124,7 +124,7 @@ impl Images {
         });
     }
 
-    pub(super) fn add(&self, image: Image) {
+    pub(super) fn add(&self, image: AwsImage) {
         let mut registered = self.registered();
         while registered.len() >= IMAGES_MAX {
             registered.pop_first();
@@ -138,21 +138,21 @@ impl Images {
     }
 
     /// The image that a call means, if its caller can see it.
-    pub(super) fn require(&self, call: &Call, ami: &str) -> Result<Image, Refusal> {
+    pub(super) fn require(&self, call: &AwsCall, ami: &str) -> Result<AwsImage, AwsError> {
         if let Some(image) = self.find(ami, &call.site.region, &call.site.account) {
             return Ok(image);
         }
         let code =
             if is_well_formed(ami, "ami") { "InvalidAMIID.NotFound" } else { "InvalidAMIID.Malformed" };
-        Err(Refusal::new(code, format!("there is no image {ami:?} that this account can see")))
+        Err(AwsError::new(code, format!("there is no image {ami:?} that this account can see")))
     }
 
     /// As an account sees it.
-    fn find(&self, ami: &str, region: &str, account: &str) -> Option<Image> {
+    fn find(&self, ami: &str, region: &str, account: &str) -> Option<AwsImage> {
         if let Some(image) = self.registered().get(&(region.to_owned(), ami.to_owned())) {
             return image.is_visible_to(account).then(|| image.clone());
         }
-        ami.starts_with(PUBLIC_PREFIX).then(|| Image {
+        ami.starts_with(PUBLIC_PREFIX).then(|| AwsImage {
             ami: ami.to_owned(),
             region: region.to_owned(),
             architecture: if ami.starts_with(PUBLIC_ARM_PREFIX) {
@@ -166,21 +166,21 @@ impl Images {
     }
 
     /// All registered ones of a region that an account can see.
-    fn visible(&self, region: &str, account: &str) -> Vec<Image> {
-        let is_meant = |image: &&Image| image.region == region && image.is_visible_to(account);
+    fn visible(&self, region: &str, account: &str) -> Vec<AwsImage> {
+        let is_meant = |image: &&AwsImage| image.region == region && image.is_visible_to(account);
         self.registered().values().filter(is_meant).cloned().collect()
     }
 
-    pub(super) fn all(&self) -> Vec<Image> {
+    pub(super) fn all(&self) -> Vec<AwsImage> {
         self.registered().values().cloned().collect()
     }
 
-    fn registered(&self) -> MutexGuard<'_, BTreeMap<(String, String), Image>> {
+    fn registered(&self) -> MutexGuard<'_, BTreeMap<(String, String), AwsImage>> {
         self.registered.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-pub(super) fn describe(estate: &Estate, call: &Call, mut form: Form) -> Result<String, Refusal> {
+pub(super) fn describe(aws_state: &AwsState, call: &AwsCall, mut form: AwsForm) -> Result<String, AwsError> {
     let ids = form.list("ImageId")?;
     let owners = form.list("Owner")?;
     form.list("ExecutableBy")?;
@@ -188,9 +188,9 @@ pub(super) fn describe(estate: &Estate, call: &Call, mut form: Form) -> Result<S
     form.finish()?;
     call.admit()?;
     let mut images = if ids.is_empty() {
-        estate.images.visible(&call.site.region, &call.site.account)
+        aws_state.images.visible(&call.site.region, &call.site.account)
     } else {
-        ids.iter().map(|id| estate.images.require(call, id)).collect::<Result<_, _>>()?
+        ids.iter().map(|id| aws_state.images.require(call, id)).collect::<Result<_, _>>()?
     };
     images.retain(|image| {
         let is_owned = owners.is_empty() || owners.iter().any(|owner| owner == BUILDER_ACCOUNT);
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn everybody_sees_a_public_one() {
+    fn everyone_sees_a_public_one() {
         let images = Images::default();
         let found = |ami| images.find(ami, "eu-west-1", "1").map(|image| image.architecture);
         assert_eq!(found("ami-0abcdef0123456789"), Some(Architecture::X86_64));

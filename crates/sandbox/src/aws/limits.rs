@@ -42,7 +42,7 @@ pub(super) struct Quota {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Limits {
+pub(super) struct AwsLimits {
     capacities: Vec<Capacity>,
     quotas: BTreeMap<Option<String>, usize>,
 }
@@ -61,7 +61,7 @@ pub(super) struct Room {
     pub(super) by_capacity: usize,
 }
 
-impl Limits {
+impl AwsLimits {
     pub(super) fn set_capacity(&mut self, capacity: Capacity) -> Result<(), String> {
         let is_same = |other: &Capacity| {
             other.region == capacity.region && other.instance_type == capacity.instance_type
@@ -137,7 +137,7 @@ mod tests {
         Living { region, account, kind: catalog::find(name).unwrap() }
     }
 
-    fn room(limits: &Limits, wanted: &Living<'_>) -> Room {
+    fn room(limits: &AwsLimits, wanted: &Living<'_>) -> Room {
         let there = ["m5.xlarge in a", "t3.micro in b"].iter().map(|text| {
             let (name, region) = text.split_once(" in ").unwrap();
             living(region, "100000000000", name)
@@ -147,10 +147,10 @@ mod tests {
 
     #[test]
     fn the_narrowest_limit_counts() {
-        let mut limits = Limits::default();
+        let mut limits = AwsLimits::default();
         let wanted = living("a", "100000000000", "t3.micro");
         assert_eq!(room(&limits, &wanted), Room { by_quota: usize::MAX, by_capacity: usize::MAX });
-        let capacity = |limits: &mut Limits, json| {
+        let capacity = |limits: &mut AwsLimits, json| {
             limits.set_capacity(serde_json::from_value(json).unwrap()).unwrap();
         };
         capacity(&mut limits, json!({"instances": 9}));
@@ -159,7 +159,7 @@ mod tests {
         assert_eq!(room(&limits, &wanted).by_capacity, 3);
         capacity(&mut limits, json!({"instances": null, "region": "a"}));
         assert_eq!(room(&limits, &wanted).by_capacity, 4);
-        let quota = |limits: &mut Limits, json| limits.set_quota(serde_json::from_value(json).unwrap());
+        let quota = |limits: &mut AwsLimits, json| limits.set_quota(serde_json::from_value(json).unwrap());
         quota(&mut limits, json!({"vcpus": 10})).unwrap();
         assert_eq!(room(&limits, &wanted).by_quota, 3);
         quota(&mut limits, json!({"vcpus": 5, "account": "100000000000"})).unwrap();

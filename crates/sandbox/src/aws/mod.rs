@@ -1,11 +1,11 @@
-//! EC2 and STS as a far side: the Query protocol with real signatures, and instances that answer.
+//! EC2 and STS as an external system: the Query protocol with real signatures, and instances that answer.
 //!
 //! EC2 is at `/aws/ec2/{region}` and STS at `/aws/sts`. Who may call is told in `callers`. What cannot be had
 //! from AWS can be had here:
 //!
 //! | path | what it does |
 //! |---|---|
-//! | `GET`, `PUT /aws/pace` | how long everything takes: `running_ms`, `address_ms`, `terminate_ms`, `visible_ms`, `forget_ms` |
+//! | `GET`, `PUT /aws/delay_times` | how long everything takes: `running_ms`, `address_ms`, `terminate_ms`, `visible_ms`, `forget_ms` |
 //! | `GET`, `PUT /aws/capacity` | `instances` that can live at once, of a `region` or an `instance_type` or of all; `null` is no limit |
 //! | `GET`, `PUT /aws/quota` | `vcpus` of an `account` in each region, or of every account |
 //! | `GET`, `PUT /aws/throttle` | one of `every` so many calls, or calls of an `action`, is refused |
@@ -26,11 +26,14 @@
 //! and a `region`. A `fail` spares rehearsals, unless it is for them alone (`dry_run`).
 
 mod action;
+mod call_error;
 mod callers;
 mod calls;
 mod catalog;
+mod controls;
+mod delay_times;
 mod details;
-mod door;
+mod endpoint;
 mod faults;
 mod filter;
 mod form;
@@ -39,12 +42,9 @@ mod ids;
 mod images;
 mod instances;
 mod key_pairs;
-mod knobs;
 mod limits;
-mod pace;
 mod page;
 mod public_key;
-mod refusal;
 mod signature;
 mod sts;
 mod tags;
@@ -60,7 +60,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use self::images::{Architecture, Images};
-use self::world::Cloud;
+use self::world::AwsCloud;
 use crate::clock::Clock;
 use crate::faults::Faults;
 use crate::ledger::Ledger;
@@ -68,13 +68,13 @@ use crate::loopback::Network;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Aws {
-    cloud: Arc<Cloud>,
+    cloud: Arc<AwsCloud>,
 }
 
 impl Aws {
     /// Instances get their addresses from the network.
     pub(crate) fn new(clock: Arc<Clock>, ledger: Arc<Ledger>, network: Arc<Network>) -> Self {
-        Aws { cloud: Arc::new(Cloud::new(clock, ledger, network)) }
+        Aws { cloud: Arc::new(AwsCloud::new(clock, ledger, network)) }
     }
 
     /// Where whoever builds images makes them known.
@@ -84,11 +84,11 @@ impl Aws {
 
     /// Lets instances live on until now.
     pub(crate) fn settle(&self) {
-        drop(self.cloud.estate());
+        drop(self.cloud.aws_state());
     }
 
     pub(crate) fn routes(&self, faults: &Arc<Faults>) -> Router {
-        door::routes(&self.cloud, faults).merge(knobs::routes(&self.cloud))
+        endpoint::routes(&self.cloud, faults).merge(controls::routes(&self.cloud))
     }
 
     /// Serves the guests of the instances until it is told to stop.

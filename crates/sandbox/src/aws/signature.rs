@@ -11,8 +11,8 @@ use time::format_description::FormatItem;
 use time::macros::format_description;
 use time::{Duration, OffsetDateTime, PrimitiveDateTime};
 
+use super::call_error::AwsError;
 use super::form::decode;
-use super::refusal::Refusal;
 use crate::hex::hex;
 
 const ALGORITHM: &str = "AWS4-HMAC-SHA256";
@@ -35,7 +35,7 @@ impl<'a> Arrived<'a> {
 }
 
 /// Who somebody says that they are, and what they signed.
-pub(super) struct Claim<'a> {
+pub(super) struct SignatureClaim<'a> {
     pub(super) key_id: &'a str,
     pub(super) session_token: Option<&'a str>,
     pub(super) region: &'a str,
@@ -47,12 +47,13 @@ pub(super) struct Claim<'a> {
     signature: &'a str,
 }
 
-impl<'a> Claim<'a> {
-    pub(super) fn read(arrived: &Arrived<'a>) -> Result<Self, Refusal> {
+impl<'a> SignatureClaim<'a> {
+    pub(super) fn read(arrived: &Arrived<'a>) -> Result<Self, AwsError> {
         let Some(text) = arrived.header("authorization") else {
-            return Err(Refusal::new("MissingAuthenticationToken", "the call is not signed"));
+            return Err(AwsError::new("MissingAuthenticationToken", "the call is not signed"));
         };
-        let claim = Claim::parse(arrived, text).ok_or_else(|| incomplete("the signature cannot be read"))?;
+        let claim =
+            SignatureClaim::parse(arrived, text).ok_or_else(|| incomplete("the signature cannot be read"))?;
         let names: Vec<&str> = claim.signed_headers.split(';').collect();
         let must_be_signed = ["host", "x-amz-date", "x-amz-security-token"];
         let is_unsigned = |name: &&&str| arrived.headers.contains_key(**name) && !names.contains(*name);
@@ -84,34 +85,44 @@ impl<'a> Claim<'a> {
         }
         let session_token = arrived.header("x-amz-security-token");
         let (signed_headers, signature) = (signed_headers?, signature?);
-        Some(Claim { key_id, session_token, region, service, date, stamp, at, signed_headers, signature })
+        Some(SignatureClaim {
+            key_id,
+            session_token,
+            region,
+            service,
+            date,
+            stamp,
+            at,
+            signed_headers,
+            signature,
+        })
     }
 
     /// The call must not be old, nor from the future.
     ///
     /// `now` is the wall clock: the clock of the sandbox can be turned, but its callers do not turn with it.
-    pub(super) fn require_fresh(&self, now: OffsetDateTime) -> Result<(), Refusal> {
+    pub(super) fn require_fresh(&self, now: OffsetDateTime) -> Result<(), AwsError> {
         if (now - self.at).abs() > SKEW_MAX {
             let message = format!("the call is from {}, which is more than 15 minutes away", self.stamp);
-            return Err(Refusal::new("RequestExpired", message));
+            return Err(AwsError::new("RequestExpired", message));
         }
         Ok(())
     }
 
-    pub(super) fn require_scope(&self, service: &str, region: Option<&str>) -> Result<(), Refusal> {
+    pub(super) fn require_scope(&self, service: &str, region: Option<&str>) -> Result<(), AwsError> {
         if self.service != service || region.is_some_and(|region| self.region != region) {
             let scope = region.map_or_else(|| service.to_owned(), |region| format!("{region}/{service}"));
             let message = format!("the credential must be scoped to {scope}");
-            return Err(Refusal::new("SignatureDoesNotMatch", message));
+            return Err(AwsError::new("SignatureDoesNotMatch", message));
         }
         Ok(())
     }
 
-    pub(super) fn require_proof(&self, arrived: &Arrived<'_>, secret: &str) -> Result<(), Refusal> {
+    pub(super) fn require_proof(&self, arrived: &Arrived<'_>, secret: &str) -> Result<(), AwsError> {
         let is_proven = self.expected(arrived, secret).is_some_and(|expected| expected == self.signature);
         if !is_proven {
             let message = "the signature is not the one that the secret key makes of this call";
-            return Err(Refusal::new("SignatureDoesNotMatch", message));
+            return Err(AwsError::new("SignatureDoesNotMatch", message));
         }
         Ok(())
     }
@@ -150,8 +161,8 @@ impl<'a> Claim<'a> {
     }
 }
 
-fn incomplete(message: &str) -> Refusal {
-    Refusal::new("IncompleteSignature", message)
+fn incomplete(message: &str) -> AwsError {
+    AwsError::new("IncompleteSignature", message)
 }
 
 fn canonical_query(query: &str) -> Option<String> {
@@ -214,11 +225,11 @@ mod tests {
         body: &[u8],
         secret: &str,
         change: impl FnOnce(&mut HeaderMap),
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), AwsError> {
         let (uri, mut headers) = published(path);
         change(&mut headers);
         let arrived = Arrived { method: &Method::GET, uri: &uri, headers: &headers, body };
-        Claim::read(&arrived)?.require_proof(&arrived, secret)
+        SignatureClaim::read(&arrived)?.require_proof(&arrived, secret)
     }
 
     #[test]
@@ -226,7 +237,7 @@ mod tests {
         let path = "/?Action=ListUsers&Version=2010-05-08";
         assert_eq!(check(path, b"", SECRET, |_| ()), Ok(()));
         assert_eq!(check("/?Version=2010-05-08&Action=ListUsers", b"", SECRET, |_| ()), Ok(()));
-        let code = |result: Result<(), Refusal>| result.unwrap_err().code;
+        let code = |result: Result<(), AwsError>| result.unwrap_err().code;
         assert_eq!(
             code(check("/?Action=ListRoles&Version=2010-05-08", b"", SECRET, |_| ())),
             "SignatureDoesNotMatch"
@@ -247,7 +258,7 @@ mod tests {
                 headers.insert(name, value.parse().unwrap());
             }
         };
-        let code = |result: Result<(), Refusal>| result.unwrap_err().code;
+        let code = |result: Result<(), AwsError>| result.unwrap_err().code;
         assert_eq!(code(check(path, b"", SECRET, with("authorization", "Bearer x"))), "IncompleteSignature");
         assert_eq!(
             code(check(path, b"", SECRET, with("x-amz-date", "20150831T000000Z"))),
@@ -264,7 +275,7 @@ mod tests {
     fn a_call_lives_for_fifteen_minutes_to_both_sides() {
         let (uri, headers) = published("/");
         let arrived = Arrived { method: &Method::GET, uri: &uri, headers: &headers, body: b"" };
-        let claim = Claim::read(&arrived).unwrap();
+        let claim = SignatureClaim::read(&arrived).unwrap();
         let at = |minutes| claim.at + Duration::minutes(minutes);
         assert!(claim.require_fresh(at(15)).is_ok() && claim.require_fresh(at(-15)).is_ok());
         assert_eq!(claim.require_fresh(at(16)).unwrap_err().code, "RequestExpired");

@@ -2,17 +2,17 @@
 
 use time::Duration;
 
+use super::call_error::AwsError;
 use super::callers::RoleArn;
-use super::form::Form;
-use super::refusal::Refusal;
-use super::world::{Call, Estate};
+use super::form::AwsForm;
+use super::world::{AwsCall, AwsState};
 use super::xml::Xml;
 
 const LASTS_S_DEFAULT: i64 = 3600;
 const LASTS_S_MIN: i64 = 900;
 const LASTS_S_MAX: i64 = 43_200;
 
-pub(super) fn get_caller_identity(call: &Call, form: Form) -> Result<String, Refusal> {
+pub(super) fn get_caller_identity(call: &AwsCall, form: AwsForm) -> Result<String, AwsError> {
     form.finish()?;
     Ok(Xml::of(|xml| {
         xml.leaf("Arn", &call.caller.arn);
@@ -21,7 +21,11 @@ pub(super) fn get_caller_identity(call: &Call, form: Form) -> Result<String, Ref
     }))
 }
 
-pub(super) fn assume_role(estate: &mut Estate, call: &Call, mut form: Form) -> Result<String, Refusal> {
+pub(super) fn assume_role(
+    aws_state: &mut AwsState,
+    call: &AwsCall,
+    mut form: AwsForm,
+) -> Result<String, AwsError> {
     let arn = form.need("RoleArn")?;
     let session_name = form.need("RoleSessionName")?;
     let external_id = form.take("ExternalId");
@@ -34,13 +38,13 @@ pub(super) fn assume_role(estate: &mut Estate, call: &Call, mut form: Form) -> R
     if !(LASTS_S_MIN..=LASTS_S_MAX).contains(&lasts_s) {
         return Err(invalid(&format!("DurationSeconds must be between {LASTS_S_MIN} and {LASTS_S_MAX}")));
     }
-    let demanded = estate.knobs.external_ids.get(&arn);
+    let demanded = aws_state.controls.external_ids.get(&arn);
     if role.is_denied() || demanded.is_some() && demanded != external_id.as_ref() {
         let message = format!("{} may not perform sts:AssumeRole on {arn}", call.caller.arn);
-        return Err(Refusal::new("AccessDenied", message));
+        return Err(AwsError::new("AccessDenied", message));
     }
     let lasts = Duration::seconds(lasts_s);
-    let session = estate.callers.take_role(&mut estate.ids, &role, &session_name, lasts, call.now)?;
+    let session = aws_state.callers.take_role(&mut aws_state.ids, &role, &session_name, lasts, call.now)?;
     Ok(Xml::of(|xml| {
         xml.branch("AssumedRoleUser", |xml| {
             xml.leaf("AssumedRoleId", &session.caller.user_id);
@@ -55,8 +59,8 @@ pub(super) fn assume_role(estate: &mut Estate, call: &Call, mut form: Form) -> R
     }))
 }
 
-fn invalid(message: &str) -> Refusal {
-    Refusal::new("ValidationError", message)
+fn invalid(message: &str) -> AwsError {
+    AwsError::new("ValidationError", message)
 }
 
 fn is_session_name(text: &str) -> bool {

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::form::Form;
-use super::refusal::Refusal;
+use super::call_error::AwsError;
+use super::form::AwsForm;
 
 pub(super) type Tags = BTreeMap<String, String>;
 
@@ -12,12 +12,12 @@ const KEY_CHARS_MAX: usize = 128;
 const VALUE_CHARS_MAX: usize = 256;
 
 /// The tags of a call, by the kind of thing that they are for.
-pub(super) fn read(form: &mut Form, kinds: &[&str]) -> Result<BTreeMap<String, Tags>, Refusal> {
+pub(super) fn read(form: &mut AwsForm, kinds: &[&str]) -> Result<BTreeMap<String, Tags>, AwsError> {
     let mut by_kind = BTreeMap::new();
     for mut specification in form.groups("TagSpecification")? {
         let kind = specification.need("ResourceType")?;
         if !kinds.contains(&kind.as_str()) {
-            return Err(Refusal::invalid(format!("{kind:?} is nothing that this call can tag")));
+            return Err(AwsError::invalid(format!("{kind:?} is nothing that this call can tag")));
         }
         let mut tags = Tags::new();
         for mut tag in specification.groups("Tag")? {
@@ -25,33 +25,33 @@ pub(super) fn read(form: &mut Form, kinds: &[&str]) -> Result<BTreeMap<String, T
             tag.finish()?;
             check(&key, &value)?;
             if tags.insert(key, value).is_some() {
-                return Err(Refusal::invalid("a tag is there twice"));
+                return Err(AwsError::invalid("a tag is there twice"));
             }
         }
         specification.finish()?;
         if tags.len() > TAGS_MAX {
-            return Err(Refusal::new("TagLimitExceeded", format!("there are more than {TAGS_MAX} tags")));
+            return Err(AwsError::new("TagLimitExceeded", format!("there are more than {TAGS_MAX} tags")));
         }
         if by_kind.insert(kind, tags).is_some() {
-            return Err(Refusal::invalid("a kind of thing is tagged twice"));
+            return Err(AwsError::invalid("a kind of thing is tagged twice"));
         }
     }
     Ok(by_kind)
 }
 
 /// The same, for a call that makes only one kind of thing.
-pub(super) fn read_for(form: &mut Form, kind: &str) -> Result<Tags, Refusal> {
+pub(super) fn read_for(form: &mut AwsForm, kind: &str) -> Result<Tags, AwsError> {
     Ok(read(form, &[kind])?.remove(kind).unwrap_or_default())
 }
 
-fn check(key: &str, value: &str) -> Result<(), Refusal> {
+fn check(key: &str, value: &str) -> Result<(), AwsError> {
     let is_short = (1..=KEY_CHARS_MAX).contains(&key.chars().count());
     if !is_short || value.chars().count() > VALUE_CHARS_MAX {
         let limits = format!("{KEY_CHARS_MAX} and {VALUE_CHARS_MAX} characters");
-        return Err(Refusal::invalid(format!("key and value of a tag have at most {limits}")));
+        return Err(AwsError::invalid(format!("key and value of a tag have at most {limits}")));
     }
     if key.starts_with("aws:") {
-        return Err(Refusal::invalid("keys of tags that begin with aws: are reserved"));
+        return Err(AwsError::invalid("keys of tags that begin with aws: are reserved"));
     }
     Ok(())
 }
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     fn refused(text: &str) -> String {
-        read_for(&mut Form::parse(text.as_bytes()).unwrap(), "instance").unwrap_err().message
+        read_for(&mut AwsForm::parse(text.as_bytes()).unwrap(), "instance").unwrap_err().message
     }
 
     #[test]

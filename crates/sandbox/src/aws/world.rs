@@ -8,53 +8,53 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use time::OffsetDateTime;
 use tokio::sync::Notify;
 
-use super::action::Action;
-use super::callers::{Caller, Callers};
+use super::action::AwsAction;
+use super::call_error::AwsError;
+use super::callers::{AwsIdentity, Identities};
 use super::calls::Calls;
+use super::delay_times::AwsDelays;
 use super::faults::{AwsFault, Throttle};
 use super::ids::Ids;
 use super::images::Images;
 use super::instances::Instances;
 use super::key_pairs::KeyPairs;
-use super::limits::Limits;
-use super::pace::Pace;
-use super::refusal::Refusal;
+use super::limits::AwsLimits;
 use super::templates::Templates;
 use crate::clock::Clock;
-use crate::ledger::{Deed, Ledger, System};
+use crate::ledger::{Effect, Ledger, LedgerSystem};
 use crate::loopback::Network;
 use crate::script::Script;
 
-pub(super) const INSTANCE: Deed = Deed { system: System::Ec2, kind: "instance" };
-pub(super) const KEY_PAIR: Deed = Deed { system: System::Ec2, kind: "key_pair" };
-pub(super) const LAUNCH_TEMPLATE: Deed = Deed { system: System::Ec2, kind: "launch_template" };
+pub(super) const INSTANCE: Effect = Effect { system: LedgerSystem::Ec2, kind: "instance" };
+pub(super) const KEY_PAIR: Effect = Effect { system: LedgerSystem::Ec2, kind: "key_pair" };
+pub(super) const LAUNCH_TEMPLATE: Effect = Effect { system: LedgerSystem::Ec2, kind: "launch_template" };
 
 /// The shared handle to the world.
 #[derive(Debug)]
-pub(super) struct Cloud {
+pub(super) struct AwsCloud {
     clock: Arc<Clock>,
     pub(super) images: Arc<Images>,
     /// Somebody called, so there may be more or less to serve.
     pub(super) woken: Notify,
-    estate: Mutex<Estate>,
+    aws_state: Mutex<AwsState>,
 }
 
-impl Cloud {
+impl AwsCloud {
     pub(super) fn new(clock: Arc<Clock>, ledger: Arc<Ledger>, network: Arc<Network>) -> Self {
         let images = Arc::<Images>::default();
-        let estate = Estate {
+        let aws_state = AwsState {
             ids: Ids::new(),
-            callers: Callers::default(),
+            callers: Identities::default(),
             key_pairs: KeyPairs::default(),
             templates: Templates::default(),
             instances: Instances::new(network),
-            knobs: Knobs::default(),
+            controls: AwsControls::default(),
             faults: Arc::default(),
             calls: Calls::default(),
             images: Arc::clone(&images),
             ledger,
         };
-        Cloud { clock, images, woken: Notify::new(), estate: Mutex::new(estate) }
+        AwsCloud { clock, images, woken: Notify::new(), aws_state: Mutex::new(aws_state) }
     }
 
     pub(super) fn now(&self) -> OffsetDateTime {
@@ -62,30 +62,30 @@ impl Cloud {
     }
 
     /// The world as it is now. Nothing may wait while it is held.
-    pub(super) fn estate(&self) -> MutexGuard<'_, Estate> {
+    pub(super) fn aws_state(&self) -> MutexGuard<'_, AwsState> {
         // Plain data, and each change is made in one go, so a panic elsewhere leaves nothing half done.
-        let mut estate = self.estate.lock().unwrap_or_else(PoisonError::into_inner);
-        estate.settle(self.now());
-        estate
+        let mut aws_state = self.aws_state.lock().unwrap_or_else(PoisonError::into_inner);
+        aws_state.settle(self.now());
+        aws_state
     }
 }
 
 /// All that EC2 and STS know.
 #[derive(Debug)]
-pub(super) struct Estate {
+pub(super) struct AwsState {
     pub(super) ids: Ids,
-    pub(super) callers: Callers,
+    pub(super) callers: Identities,
     pub(super) key_pairs: KeyPairs,
     pub(super) templates: Templates,
     pub(super) instances: Instances,
-    pub(super) knobs: Knobs,
+    pub(super) controls: AwsControls,
     pub(super) faults: Arc<Script<AwsFault>>,
     pub(super) calls: Calls,
     pub(super) images: Arc<Images>,
     pub(super) ledger: Arc<Ledger>,
 }
 
-impl Estate {
+impl AwsState {
     fn settle(&mut self, now: OffsetDateTime) {
         for token in self.instances.settle(now) {
             self.ledger.take_back(INSTANCE, &token);
@@ -95,11 +95,11 @@ impl Estate {
 
 /// What people set to see how a caller copes.
 #[derive(Debug, Default)]
-pub(super) struct Knobs {
+pub(super) struct AwsControls {
     /// A client token means nothing.
     pub(super) ignores_tokens: bool,
-    pub(super) pace: Pace,
-    pub(super) limits: Limits,
+    pub(super) delay_times: AwsDelays,
+    pub(super) limits: AwsLimits,
     pub(super) throttle: Throttle,
     /// What a role demands of whoever takes it, by the name of the role.
     pub(super) external_ids: BTreeMap<String, String>,
@@ -109,12 +109,12 @@ pub(super) struct Knobs {
 
 /// Where things are: no account sees those of another, and no region those of the next.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct Site {
+pub(super) struct RegionSite {
     pub(super) account: String,
     pub(super) region: String,
 }
 
-impl Site {
+impl RegionSite {
     /// How the ledger calls a thing at this site.
     pub(super) fn ledger_token(&self, id: &str) -> String {
         format!("{}/{}/{id}", self.account, self.region)
@@ -123,28 +123,28 @@ impl Site {
 
 /// A call by somebody who is known.
 #[derive(Debug)]
-pub(super) struct Call {
-    pub(super) action: Action,
-    pub(super) caller: Caller,
-    pub(super) site: Site,
+pub(super) struct AwsCall {
+    pub(super) action: AwsAction,
+    pub(super) caller: AwsIdentity,
+    pub(super) site: RegionSite,
     pub(super) is_dry_run: bool,
     pub(super) now: OffsetDateTime,
 }
 
-impl Call {
+impl AwsCall {
     /// Whether the caller may do this at all.
-    pub(super) fn allow(&self) -> Result<(), Refusal> {
+    pub(super) fn allow(&self) -> Result<(), AwsError> {
         self.caller.require(self.action)
     }
 
     /// Ends a rehearsal, as late as possible.
-    pub(super) fn end_rehearsal(&self) -> Result<(), Refusal> {
-        if self.is_dry_run { Err(Refusal::rehearsed()) } else { Ok(()) }
+    pub(super) fn end_dry_run(&self) -> Result<(), AwsError> {
+        if self.is_dry_run { Err(AwsError::dry_run()) } else { Ok(()) }
     }
 
     /// Both, where nothing else could be wrong.
-    pub(super) fn admit(&self) -> Result<(), Refusal> {
+    pub(super) fn admit(&self) -> Result<(), AwsError> {
         self.allow()?;
-        self.end_rehearsal()
+        self.end_dry_run()
     }
 }

@@ -23,17 +23,17 @@ use sha2::{Digest, Sha256};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-use self::objects::{ListQuery, Objects, Place, Resource};
-use self::status::Failure;
-use crate::World;
+use self::objects::{ListQuery, ObjectPath, Objects, Resource};
+use self::status::StatusFailure;
+use crate::SandboxShared;
 use crate::connection::Connection;
 use crate::faults::{self, Gate};
 use crate::hex::hex;
 use crate::identity::bearer;
 use crate::jwt::SigningKey;
-use crate::ledger::{Deed, Ledger, System};
+use crate::ledger::{Effect, Ledger, LedgerSystem};
 
-const SERVICE_ACCOUNT: Deed = Deed { system: System::Cluster, kind: "service_account" };
+const SERVICE_ACCOUNT: Effect = Effect { system: LedgerSystem::Cluster, kind: "service_account" };
 const CONTROL_PLANE: &str = "control-plane";
 const TOKEN_SECONDS_DEFAULT: i64 = 3600;
 const TOKEN_SECONDS_MIN: i64 = 600;
@@ -94,23 +94,23 @@ impl Clusters {
         objects: &Objects,
         token: Option<&str>,
         now: OffsetDateTime,
-    ) -> Result<(), Failure> {
-        let Some(token) = token else { return Err(Failure::no_right("system:anonymous")) };
+    ) -> Result<(), StatusFailure> {
+        let Some(token) = token else { return Err(StatusFailure::no_right("system:anonymous")) };
         if token == admin_token(id) {
             return Ok(());
         }
         let claims = self.key.claims(token, now).filter(|claims| claims["cluster"] == id);
-        let claims = claims.ok_or_else(Failure::unauthorized)?;
+        let claims = claims.ok_or_else(StatusFailure::unauthorized)?;
         let text = |name: &str| claims[name].as_str().unwrap_or_default().to_owned();
         // A service account that was deleted and made again is another one.
         if !objects.takes_tokens_of(&text("uid"), now) {
-            return Err(Failure::unauthorized());
+            return Err(StatusFailure::unauthorized());
         }
         let (namespace, name) = (text("namespace"), text("name"));
         if objects.is_bound(&namespace, &name) {
             return Ok(());
         }
-        Err(Failure::no_right(&format!("system:serviceaccount:{namespace}:{name}")))
+        Err(StatusFailure::no_right(&format!("system:serviceaccount:{namespace}:{name}")))
     }
 
     /// The objects of a cluster, for a caller that has a right to see them.
@@ -119,10 +119,10 @@ impl Clusters {
         id: &str,
         headers: &HeaderMap,
         now: OffsetDateTime,
-        work: impl FnOnce(&mut Objects) -> Result<T, Failure>,
-    ) -> Result<T, Failure> {
+        work: impl FnOnce(&mut Objects) -> Result<T, StatusFailure>,
+    ) -> Result<T, StatusFailure> {
         let mut clusters = self.clusters();
-        let objects = clusters.get_mut(id).ok_or_else(|| Failure::not_found("clusters", id))?;
+        let objects = clusters.get_mut(id).ok_or_else(|| StatusFailure::not_found("clusters", id))?;
         self.admit(id, objects, bearer(headers), now)?;
         work(objects)
     }
@@ -136,12 +136,12 @@ fn admin_token(id: &str) -> String {
     hex(&hasher.finalize())
 }
 
-fn ledger_token(cluster: &str, place: &Place) -> String {
+fn ledger_token(cluster: &str, place: &ObjectPath) -> String {
     format!("{cluster}/{}/{}", place.namespace, place.name)
 }
 
-pub(crate) fn routes(world: &World) -> Router {
-    let gate = Gate { system: System::Cluster, faults: Arc::clone(&world.faults) };
+pub(crate) fn routes(world: &SandboxShared) -> Router {
+    let gate = Gate { system: LedgerSystem::Cluster, faults: Arc::clone(&world.faults) };
     let bindings = "/clusters/{cluster}/apis/rbac.authorization.k8s.io/v1/clusterrolebindings";
     let namespaces = "/clusters/{cluster}/api/v1/namespaces";
     Router::new()
@@ -154,14 +154,14 @@ pub(crate) fn routes(world: &World) -> Router {
         .route("/clusters/{cluster}/api/{*rest}", any(no_such_api))
         .route("/clusters/{cluster}/apis/{*rest}", any(no_such_api))
         .route_layer(middleware::from_fn_with_state(world.clone(), reach))
-        .route_layer(middleware::from_fn_with_state(gate, faults::strike))
+        .route_layer(middleware::from_fn_with_state(gate, faults::hit))
         .route("/clusters/{cluster}/kubeconfig", get(show_kubeconfig))
         .with_state(world.clone())
 }
 
 /// Nothing listens at the address of a cluster that is not there, so a call gets no answer.
 async fn reach(
-    State(world): State<World>,
+    State(world): State<SandboxShared>,
     ConnectInfo(connection): ConnectInfo<Connection>,
     Path(path): Path<HashMap<String, String>>,
     request: Request,
@@ -176,27 +176,30 @@ async fn reach(
     StatusCode::NO_CONTENT.into_response()
 }
 
-async fn no_such_api() -> Failure {
-    Failure::no_such_api()
+async fn no_such_api() -> StatusFailure {
+    StatusFailure::no_such_api()
 }
 
 /// A call to one cluster, before it is known whether the caller may.
 struct Visit {
-    world: World,
+    world: SandboxShared,
     cluster: String,
     headers: HeaderMap,
 }
 
 impl Visit {
-    fn new(world: World, cluster: String, headers: HeaderMap) -> Self {
+    fn new(world: SandboxShared, cluster: String, headers: HeaderMap) -> Self {
         Visit { world, cluster, headers }
     }
 
-    fn enter<T>(&self, work: impl FnOnce(&mut Objects) -> Result<T, Failure>) -> Result<T, Failure> {
+    fn enter<T>(
+        &self,
+        work: impl FnOnce(&mut Objects) -> Result<T, StatusFailure>,
+    ) -> Result<T, StatusFailure> {
         self.world.clusters.enter(&self.cluster, &self.headers, self.world.clock.now(), work)
     }
 
-    fn create(&self, resource: Resource, namespace: &str, body: &Bytes) -> Result<Response, Failure> {
+    fn create(&self, resource: Resource, namespace: &str, body: &Bytes) -> Result<Response, StatusFailure> {
         let made = self.enter(|objects| {
             let (place, object) =
                 objects.create(resource, namespace, parse(body)?, self.world.clock.now())?;
@@ -209,11 +212,11 @@ impl Visit {
         Ok((StatusCode::CREATED, Json(made)).into_response())
     }
 
-    fn find(&self, place: &Place) -> Result<Json<Value>, Failure> {
+    fn find(&self, place: &ObjectPath) -> Result<Json<Value>, StatusFailure> {
         self.enter(|objects| objects.get(place).cloned()).map(Json)
     }
 
-    fn delete(&self, place: &Place) -> Result<Json<Value>, Failure> {
+    fn delete(&self, place: &ObjectPath) -> Result<Json<Value>, StatusFailure> {
         self.enter(|objects| {
             let object = objects.delete(place, self.world.clock.now())?;
             if place.resource == Resource::ServiceAccount {
@@ -228,7 +231,7 @@ impl Visit {
         })
     }
 
-    fn request_token(&self, place: &Place, body: &Bytes) -> Result<Response, Failure> {
+    fn request_token(&self, place: &ObjectPath, body: &Bytes) -> Result<Response, StatusFailure> {
         let mut request = parse(body)?;
         let seconds = match &request["spec"]["expirationSeconds"] {
             Value::Null => TOKEN_SECONDS_DEFAULT,
@@ -237,7 +240,7 @@ impl Visit {
         if !(TOKEN_SECONDS_MIN..=TOKEN_SECONDS_MAX).contains(&seconds) {
             let message =
                 format!("spec.expirationSeconds must be {TOKEN_SECONDS_MIN} to {TOKEN_SECONDS_MAX}");
-            return Err(Failure::invalid(message));
+            return Err(StatusFailure::invalid(message));
         }
         let uid = self.enter(|objects| Ok(objects.get(place)?["metadata"]["uid"].clone()))?;
         let now = self.world.clock.now();
@@ -262,30 +265,30 @@ impl Visit {
     }
 }
 
-fn parse(body: &Bytes) -> Result<Value, Failure> {
+fn parse(body: &Bytes) -> Result<Value, StatusFailure> {
     let object: Value =
-        serde_json::from_slice(body).map_err(|error| Failure::bad_request(error.to_string()))?;
+        serde_json::from_slice(body).map_err(|error| StatusFailure::bad_request(error.to_string()))?;
     let is_object = |value: &Value| value.is_object() || value.is_null();
     if object.is_object() && is_object(&object["metadata"]) && is_object(&object["spec"]) {
         return Ok(object);
     }
-    Err(Failure::bad_request("the body must be an object, and so must be its metadata and its spec"))
+    Err(StatusFailure::bad_request("the body must be an object, and so must be its metadata and its spec"))
 }
 
-fn namespaced(plural: &str) -> Result<Resource, Failure> {
-    Resource::in_namespace(plural).ok_or_else(Failure::no_such_api)
+fn namespaced(plural: &str) -> Result<Resource, StatusFailure> {
+    Resource::in_namespace(plural).ok_or_else(StatusFailure::no_such_api)
 }
 
-fn binding(name: String) -> Place {
-    Place { resource: Resource::ClusterRoleBinding, namespace: String::new(), name }
+fn binding(name: String) -> ObjectPath {
+    ObjectPath { resource: Resource::ClusterRoleBinding, namespace: String::new(), name }
 }
 
 /// A probe: it answers who has a token that is still good.
 async fn list_namespaces(
-    State(world): State<World>,
+    State(world): State<SandboxShared>,
     Path(cluster): Path<String>,
     headers: HeaderMap,
-) -> Result<Json<Value>, Failure> {
+) -> Result<Json<Value>, StatusFailure> {
     Visit::new(world, cluster, headers).enter(|_| {
         let namespace = |name| json!({"metadata": {"name": name}, "status": {"phase": "Active"}});
         let items = ["default", "kube-system"].map(namespace);
@@ -294,94 +297,94 @@ async fn list_namespaces(
 }
 
 async fn create(
-    State(world): State<World>,
+    State(world): State<SandboxShared>,
     Path((cluster, namespace, resource)): Path<(String, String, String)>,
     headers: HeaderMap,
     body: Bytes,
-) -> Result<Response, Failure> {
+) -> Result<Response, StatusFailure> {
     Visit::new(world, cluster, headers).create(namespaced(&resource)?, &namespace, &body)
 }
 
 async fn list(
-    State(world): State<World>,
+    State(world): State<SandboxShared>,
     Path((cluster, namespace, resource)): Path<(String, String, String)>,
     Query(query): Query<ListQuery>,
     headers: HeaderMap,
-) -> Result<Json<Value>, Failure> {
+) -> Result<Json<Value>, StatusFailure> {
     let resource = namespaced(&resource)?;
     Visit::new(world, cluster, headers).enter(|objects| objects.list(resource, &namespace, &query)).map(Json)
 }
 
 async fn find(
-    State(world): State<World>,
+    State(world): State<SandboxShared>,
     Path((cluster, namespace, resource, name)): Path<(String, String, String, String)>,
     headers: HeaderMap,
-) -> Result<Json<Value>, Failure> {
-    let place = Place { resource: namespaced(&resource)?, namespace, name };
+) -> Result<Json<Value>, StatusFailure> {
+    let place = ObjectPath { resource: namespaced(&resource)?, namespace, name };
     Visit::new(world, cluster, headers).find(&place)
 }
 
 async fn delete(
-    State(world): State<World>,
+    State(world): State<SandboxShared>,
     Path((cluster, namespace, resource, name)): Path<(String, String, String, String)>,
     headers: HeaderMap,
-) -> Result<Json<Value>, Failure> {
-    let place = Place { resource: namespaced(&resource)?, namespace, name };
+) -> Result<Json<Value>, StatusFailure> {
+    let place = ObjectPath { resource: namespaced(&resource)?, namespace, name };
     Visit::new(world, cluster, headers).delete(&place)
 }
 
 async fn request_token(
-    State(world): State<World>,
+    State(world): State<SandboxShared>,
     Path((cluster, namespace, name)): Path<(String, String, String)>,
     headers: HeaderMap,
     body: Bytes,
-) -> Result<Response, Failure> {
-    let place = Place { resource: Resource::ServiceAccount, namespace, name };
+) -> Result<Response, StatusFailure> {
+    let place = ObjectPath { resource: Resource::ServiceAccount, namespace, name };
     Visit::new(world, cluster, headers).request_token(&place, &body)
 }
 
 async fn create_binding(
-    State(world): State<World>,
+    State(world): State<SandboxShared>,
     Path(cluster): Path<String>,
     headers: HeaderMap,
     body: Bytes,
-) -> Result<Response, Failure> {
+) -> Result<Response, StatusFailure> {
     Visit::new(world, cluster, headers).create(Resource::ClusterRoleBinding, "", &body)
 }
 
 async fn list_bindings(
-    State(world): State<World>,
+    State(world): State<SandboxShared>,
     Path(cluster): Path<String>,
     Query(query): Query<ListQuery>,
     headers: HeaderMap,
-) -> Result<Json<Value>, Failure> {
+) -> Result<Json<Value>, StatusFailure> {
     let resource = Resource::ClusterRoleBinding;
     Visit::new(world, cluster, headers).enter(|objects| objects.list(resource, "", &query)).map(Json)
 }
 
 async fn find_binding(
-    State(world): State<World>,
+    State(world): State<SandboxShared>,
     Path((cluster, name)): Path<(String, String)>,
     headers: HeaderMap,
-) -> Result<Json<Value>, Failure> {
+) -> Result<Json<Value>, StatusFailure> {
     Visit::new(world, cluster, headers).find(&binding(name))
 }
 
 async fn delete_binding(
-    State(world): State<World>,
+    State(world): State<SandboxShared>,
     Path((cluster, name)): Path<(String, String)>,
     headers: HeaderMap,
-) -> Result<Json<Value>, Failure> {
+) -> Result<Json<Value>, StatusFailure> {
     Visit::new(world, cluster, headers).delete(&binding(name))
 }
 
 async fn show_kubeconfig(
-    State(world): State<World>,
+    State(world): State<SandboxShared>,
     Path(cluster): Path<String>,
-) -> Result<Response, Failure> {
+) -> Result<Response, StatusFailure> {
     world.provisioner.settle();
     if !world.clusters.clusters().contains_key(&cluster) {
-        return Err(Failure::not_found("clusters", &cluster));
+        return Err(StatusFailure::not_found("clusters", &cluster));
     }
     let kubeconfig = world.clusters.kubeconfig(&cluster);
     Ok(([(header::CONTENT_TYPE, "application/yaml")], kubeconfig).into_response())

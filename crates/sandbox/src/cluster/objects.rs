@@ -12,7 +12,7 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 use uuid::Uuid;
 
-use super::status::Failure;
+use super::status::StatusFailure;
 
 const OBJECTS_MAX: usize = 1000;
 /// So long the server remembers that a token was good.
@@ -61,7 +61,7 @@ impl Resource {
 
 /// Where an object is. What has no namespace has an empty one.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Place {
+pub(super) struct ObjectPath {
     pub(super) resource: Resource,
     pub(super) namespace: String,
     pub(super) name: String,
@@ -69,7 +69,7 @@ pub(super) struct Place {
 
 #[derive(Debug, Default)]
 pub(super) struct Objects {
-    by_place: BTreeMap<Place, Value>,
+    by_place: BTreeMap<ObjectPath, Value>,
     /// The service accounts that were deleted a moment ago, by uid.
     deleted: BTreeMap<String, OffsetDateTime>,
 }
@@ -91,19 +91,19 @@ impl Objects {
         namespace: &str,
         mut object: Value,
         now: OffsetDateTime,
-    ) -> Result<(Place, Value), Failure> {
+    ) -> Result<(ObjectPath, Value), StatusFailure> {
         let name = object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
         if !is_name(&name) {
             let message = "metadata.name must be lower case letters, digits, '-' and '.', and begin and end \
                            with a letter or a digit";
-            return Err(Failure::invalid(message));
+            return Err(StatusFailure::invalid(message));
         }
-        let place = Place { resource, namespace: namespace.to_owned(), name };
+        let place = ObjectPath { resource, namespace: namespace.to_owned(), name };
         if self.by_place.contains_key(&place) {
-            return Err(Failure::already_exists(resource.plural(), &place.name));
+            return Err(StatusFailure::already_exists(resource.plural(), &place.name));
         }
         if self.by_place.len() >= OBJECTS_MAX {
-            return Err(Failure::forbidden(format!("a cluster has at most {OBJECTS_MAX} objects")));
+            return Err(StatusFailure::forbidden(format!("a cluster has at most {OBJECTS_MAX} objects")));
         }
         complete(resource, &mut object)?;
         object["kind"] = json!(resource.kind());
@@ -118,13 +118,13 @@ impl Objects {
         Ok((place, object))
     }
 
-    pub(super) fn get(&self, place: &Place) -> Result<&Value, Failure> {
-        self.by_place.get(place).ok_or_else(|| Failure::not_found(place.resource.plural(), &place.name))
+    pub(super) fn get(&self, place: &ObjectPath) -> Result<&Value, StatusFailure> {
+        self.by_place.get(place).ok_or_else(|| StatusFailure::not_found(place.resource.plural(), &place.name))
     }
 
-    pub(super) fn delete(&mut self, place: &Place, now: OffsetDateTime) -> Result<Value, Failure> {
+    pub(super) fn delete(&mut self, place: &ObjectPath, now: OffsetDateTime) -> Result<Value, StatusFailure> {
         let found = self.by_place.remove(place);
-        let object = found.ok_or_else(|| Failure::not_found(place.resource.plural(), &place.name))?;
+        let object = found.ok_or_else(|| StatusFailure::not_found(place.resource.plural(), &place.name))?;
         self.deleted.retain(|_, at| now - *at < TOKENS_REMEMBERED);
         if let (Resource::ServiceAccount, Some(uid)) = (place.resource, object["metadata"]["uid"].as_str()) {
             self.deleted.insert(uid.to_owned(), now);
@@ -146,17 +146,17 @@ impl Objects {
         resource: Resource,
         namespace: &str,
         query: &ListQuery,
-    ) -> Result<Value, Failure> {
+    ) -> Result<Value, StatusFailure> {
         let terms = selector(&query.label_selector)?;
         let name = query.after.clone().unwrap_or_default();
-        let from = Place { resource, namespace: namespace.to_owned(), name };
+        let from = ObjectPath { resource, namespace: namespace.to_owned(), name };
         let mut found = self
             .by_place
             .range((Bound::Excluded(from), Bound::Unbounded))
             .take_while(|(place, _)| place.resource == resource && place.namespace == namespace)
             .filter(|(_, object)| terms.iter().all(|term| term.is_met_by(&object["metadata"]["labels"])));
         let limit = query.limit.filter(|limit| *limit > 0).unwrap_or(OBJECTS_MAX);
-        let page: Vec<(&Place, &Value)> = found.by_ref().take(limit).collect();
+        let page: Vec<(&ObjectPath, &Value)> = found.by_ref().take(limit).collect();
         let mut metadata = json!({"resourceVersion": "1"});
         if let (Some((last, _)), Some(_)) = (page.last(), found.next()) {
             metadata["continue"] = json!(last.name);
@@ -181,39 +181,41 @@ impl Objects {
             .any(|(_, binding)| binding["subjects"].as_array().into_iter().flatten().any(is_meant))
     }
 
-    pub(super) fn service_accounts(&self) -> impl Iterator<Item = &Place> {
+    pub(super) fn service_accounts(&self) -> impl Iterator<Item = &ObjectPath> {
         self.by_place.keys().filter(|place| place.resource == Resource::ServiceAccount)
     }
 }
 
 /// Checks what belongs to the kind of an object, and fills in what the real API fills in.
-fn complete(resource: Resource, object: &mut Value) -> Result<(), Failure> {
+fn complete(resource: Resource, object: &mut Value) -> Result<(), StatusFailure> {
     let is_text_map = |value: &Value| match value {
         Value::Null => true,
         Value::Object(fields) => fields.values().all(Value::is_string),
         _ => false,
     };
     if !is_text_map(&object["metadata"]["labels"]) {
-        return Err(Failure::bad_request("metadata.labels must be a map of texts"));
+        return Err(StatusFailure::bad_request("metadata.labels must be a map of texts"));
     }
     match resource {
         Resource::ServiceAccount => {}
         Resource::ConfigMap => {
             if !is_text_map(&object["data"]) {
-                return Err(Failure::bad_request("data must be a map of texts"));
+                return Err(StatusFailure::bad_request("data must be a map of texts"));
             }
         }
         Resource::Secret => {
             let plain = object["stringData"].take();
             if !is_text_map(&plain) || !is_text_map(&object["data"]) {
-                return Err(Failure::bad_request("data and stringData must be maps of texts"));
+                return Err(StatusFailure::bad_request("data and stringData must be maps of texts"));
             }
             for (key, text) in plain.as_object().into_iter().flatten() {
                 object["data"][key] = json!(STANDARD.encode(text.as_str().unwrap_or_default()));
             }
             let is_base64 = |text: &Value| STANDARD.decode(text.as_str().unwrap_or_default()).is_ok();
             if !object["data"].as_object().is_none_or(|data| data.values().all(is_base64)) {
-                return Err(Failure::bad_request("data must be in base64; use stringData for plain text"));
+                return Err(StatusFailure::bad_request(
+                    "data must be in base64; use stringData for plain text",
+                ));
             }
             if let Some(fields) = object.as_object_mut() {
                 fields.remove("stringData");
@@ -221,7 +223,7 @@ fn complete(resource: Resource, object: &mut Value) -> Result<(), Failure> {
         }
         Resource::ClusterRoleBinding => {
             if object["roleRef"]["name"].as_str().is_none_or(str::is_empty) {
-                return Err(Failure::invalid("roleRef.name is required"));
+                return Err(StatusFailure::invalid("roleRef.name is required"));
             }
         }
     }
@@ -252,7 +254,7 @@ impl Term<'_> {
     }
 }
 
-fn selector(text: &str) -> Result<Vec<Term<'_>>, Failure> {
+fn selector(text: &str) -> Result<Vec<Term<'_>>, StatusFailure> {
     let term = |text| {
         let (key, operator, value) = split(text)?;
         let is_plain = |text: &str| !text.contains(['=', '!', ' ', '(', ')']);
@@ -264,7 +266,7 @@ fn selector(text: &str) -> Result<Vec<Term<'_>>, Failure> {
     };
     let terms: Option<Vec<Term<'_>>> = text.split(',').filter(|term| !term.is_empty()).map(term).collect();
     terms.ok_or_else(|| {
-        Failure::bad_request(format!("labelSelector {text:?} is not a list of key=value or key!=value"))
+        StatusFailure::bad_request(format!("labelSelector {text:?} is not a list of key=value or key!=value"))
     })
 }
 

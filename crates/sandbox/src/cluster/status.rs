@@ -6,7 +6,7 @@ use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
 #[derive(Debug)]
-pub(super) struct Failure {
+pub(super) struct StatusFailure {
     code: StatusCode,
     reason: &'static str,
     message: String,
@@ -17,9 +17,9 @@ pub(super) struct Failure {
 /// The reason of a path that no installed API has.
 const NO_SUCH_API: &str = "";
 
-impl Failure {
+impl StatusFailure {
     fn new(code: StatusCode, reason: &'static str, message: impl Into<String>) -> Self {
-        Failure { code, reason, message: message.into(), details: Value::Null }
+        StatusFailure { code, reason, message: message.into(), details: Value::Null }
     }
 
     fn about(mut self, resource: &str, name: &str) -> Self {
@@ -28,39 +28,39 @@ impl Failure {
     }
 
     pub(super) fn unauthorized() -> Self {
-        Failure::new(StatusCode::UNAUTHORIZED, "Unauthorized", "Unauthorized")
+        StatusFailure::new(StatusCode::UNAUTHORIZED, "Unauthorized", "Unauthorized")
     }
 
     /// The type of the object is not installed. That says nothing about the object, and is no `Status`.
     pub(super) fn no_such_api() -> Self {
-        Failure::new(StatusCode::NOT_FOUND, NO_SUCH_API, "404 page not found\n")
+        StatusFailure::new(StatusCode::NOT_FOUND, NO_SUCH_API, "404 page not found\n")
     }
 
     pub(super) fn not_found(resource: &str, name: &str) -> Self {
         let message = format!("{resource} {name:?} not found");
-        Failure::new(StatusCode::NOT_FOUND, "NotFound", message).about(resource, name)
+        StatusFailure::new(StatusCode::NOT_FOUND, "NotFound", message).about(resource, name)
     }
 
     pub(super) fn already_exists(resource: &str, name: &str) -> Self {
         let message = format!("{resource} {name:?} already exists");
-        Failure::new(StatusCode::CONFLICT, "AlreadyExists", message).about(resource, name)
+        StatusFailure::new(StatusCode::CONFLICT, "AlreadyExists", message).about(resource, name)
     }
 
     pub(super) fn bad_request(message: impl Into<String>) -> Self {
-        Failure::new(StatusCode::BAD_REQUEST, "BadRequest", message)
+        StatusFailure::new(StatusCode::BAD_REQUEST, "BadRequest", message)
     }
 
     pub(super) fn invalid(message: impl Into<String>) -> Self {
-        Failure::new(StatusCode::UNPROCESSABLE_ENTITY, "Invalid", message)
+        StatusFailure::new(StatusCode::UNPROCESSABLE_ENTITY, "Invalid", message)
     }
 
     pub(super) fn forbidden(message: impl Into<String>) -> Self {
-        Failure::new(StatusCode::FORBIDDEN, "Forbidden", message)
+        StatusFailure::new(StatusCode::FORBIDDEN, "Forbidden", message)
     }
 
     /// The server knows the caller, and no role lets the caller do this.
     pub(super) fn no_right(user: &str) -> Self {
-        Failure::forbidden(format!("forbidden: User {user:?} cannot do this"))
+        StatusFailure::forbidden(format!("forbidden: User {user:?} cannot do this"))
     }
 }
 
@@ -72,7 +72,7 @@ pub(super) fn details(resource: &str, name: &str) -> Value {
     }
 }
 
-/// What a server answers that is in trouble. The text of a timeout is a `Status` without its kind.
+/// What a server answers that is failing. The text of a timeout is a `Status` without its kind.
 pub(crate) fn on_fault(code: StatusCode) -> Response {
     const TEXT: (header::HeaderName, &str) = (header::CONTENT_TYPE, "text/plain; charset=utf-8");
     match code {
@@ -87,13 +87,13 @@ pub(crate) fn on_fault(code: StatusCode) -> Response {
             });
             (code, [TEXT], status.to_string()).into_response()
         }
-        StatusCode::FORBIDDEN => Failure::no_right("admin").into_response(),
-        StatusCode::NOT_FOUND => Failure::no_such_api().into_response(),
-        _ => Failure::new(code, "InternalError", "a scripted fault").into_response(),
+        StatusCode::FORBIDDEN => StatusFailure::no_right("admin").into_response(),
+        StatusCode::NOT_FOUND => StatusFailure::no_such_api().into_response(),
+        _ => StatusFailure::new(code, "InternalError", "a scripted fault").into_response(),
     }
 }
 
-impl IntoResponse for Failure {
+impl IntoResponse for StatusFailure {
     fn into_response(self) -> Response {
         if self.reason == NO_SUCH_API {
             let text = [(header::CONTENT_TYPE, "text/plain; charset=utf-8")];

@@ -7,15 +7,16 @@ use axum::extract::{Form, Query, RawQuery, State};
 use axum::response::{IntoResponse, Redirect, Response};
 use serde::Deserialize;
 
-use super::people::Person;
-use super::request::{Asked, Wrong};
+use super::people::TestUser;
+use super::request::{AuthorizationError, AuthorizationRequest};
 use super::{Provider, page};
 
 type Fields = Result<Query<HashMap<String, String>>, QueryRejection>;
 
 #[derive(Debug, Deserialize)]
 pub(super) struct Choice {
-    person: String,
+    #[serde(rename = "person")]
+    test_user: String,
 }
 
 pub(super) async fn show(fields: Fields, RawQuery(query): RawQuery) -> Response {
@@ -34,23 +35,23 @@ pub(super) async fn choose(
         Ok(asked) => asked,
         Err(wrong) => return told(wrong),
     };
-    let Some(person) = choice.ok().and_then(|Form(choice)| Person::find(&choice.person)) else {
-        return page::refusal("nobody of that name is known here");
+    let Some(test_user) = choice.ok().and_then(|Form(choice)| TestUser::find(&choice.test_user)) else {
+        return page::call_error("nobody of that name is known here");
     };
-    let Some(code) = provider.codes.give(person, asked.clone(), provider.clock.now()) else {
+    let Some(code) = provider.codes.give(test_user, asked.clone(), provider.clock.now()) else {
         return Redirect::to(&asked.back_with(&[("error", "temporarily_unavailable")])).into_response();
     };
     Redirect::to(&asked.back_with(&[("code", &code)])).into_response()
 }
 
-fn read(fields: Fields) -> Result<Asked, Wrong> {
-    let Query(fields) = fields.map_err(|_| Wrong::Here("the address cannot be read"))?;
-    Asked::read(&fields)
+fn read(fields: Fields) -> Result<AuthorizationRequest, AuthorizationError> {
+    let Query(fields) = fields.map_err(|_| AuthorizationError::Here("the address cannot be read"))?;
+    AuthorizationRequest::read(&fields)
 }
 
-fn told(wrong: Wrong) -> Response {
+fn told(wrong: AuthorizationError) -> Response {
     match wrong {
-        Wrong::Here(why) => page::refusal(why),
-        Wrong::Back(location) => Redirect::to(&location).into_response(),
+        AuthorizationError::Here(why) => page::call_error(why),
+        AuthorizationError::Back(location) => Redirect::to(&location).into_response(),
     }
 }

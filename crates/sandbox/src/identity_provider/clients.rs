@@ -6,33 +6,33 @@ use base64::engine::general_purpose::STANDARD;
 use reqwest::Url;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Client {
+pub(super) struct OidcClient {
     pub(super) id: &'static str,
     /// It is no secret: nobody but people on this machine can ask.
     secret: Option<&'static str>,
 }
 
-const CLIENTS: [Client; 2] = [
-    Client { id: "provision-engine-console", secret: None },
-    Client { id: "provision-engine-console-with-secret", secret: Some("sandbox+secret%") },
+const CLIENTS: [OidcClient; 2] = [
+    OidcClient { id: "provision-engine-console", secret: None },
+    OidcClient { id: "provision-engine-console-with-secret", secret: Some("sandbox+secret%") },
 ];
 
-impl Client {
-    pub(super) fn find(id: &str) -> Option<Client> {
+impl OidcClient {
+    pub(super) fn find(id: &str) -> Option<OidcClient> {
         CLIENTS.into_iter().find(|client| client.id == id)
     }
 
     /// The client that makes a call: it says its name, and proves it if it has a secret.
-    pub(super) fn of(headers: &HeaderMap, named: Option<&str>) -> Option<Client> {
+    pub(super) fn of(headers: &HeaderMap, named: Option<&str>) -> Option<OidcClient> {
         let Some(value) = headers.get(header::AUTHORIZATION) else {
-            return Client::find(named?).filter(|client| client.secret.is_none());
+            return OidcClient::find(named?).filter(|client| client.secret.is_none());
         };
         let (scheme, encoded) = value.to_str().ok()?.split_once(' ')?;
         let decoded =
             STANDARD.decode(encoded.trim()).ok().filter(|_| scheme.eq_ignore_ascii_case("basic"))?;
         let decoded = String::from_utf8(decoded).ok()?;
         let (id, secret) = decoded.split_once(':')?;
-        let client = Client::find(&form_decoded(id)?)?;
+        let client = OidcClient::find(&form_decoded(id)?)?;
         let is_same = named.is_none_or(|named| named == client.id);
         (is_same && client.secret == Some(form_decoded(secret)?.as_str())).then_some(client)
     }
@@ -67,7 +67,7 @@ mod tests {
     #[test]
     fn a_client_with_a_secret_has_to_prove_itself_and_one_without_must_not_pretend() {
         let basic = |text: &str| headers(&format!("Basic {}", STANDARD.encode(text)));
-        let id = |headers: &HeaderMap, named| Client::of(headers, named).map(|client| client.id);
+        let id = |headers: &HeaderMap, named| OidcClient::of(headers, named).map(|client| client.id);
         let (open, closed) = ("provision-engine-console", "provision-engine-console-with-secret");
         assert_eq!(id(&HeaderMap::new(), Some(open)), Some(open));
         assert_eq!(id(&HeaderMap::new(), Some(closed)), None);

@@ -5,7 +5,7 @@ use axum::extract::rejection::QueryRejection;
 use axum::response::{IntoResponse, Redirect, Response};
 use serde::Deserialize;
 
-use super::clients::{Client, loopback_url};
+use super::clients::{OidcClient, loopback_url};
 use super::page;
 use super::request::way_back;
 
@@ -17,13 +17,13 @@ pub(super) struct EndQuery {
 }
 
 pub(super) async fn end(query: Result<Query<EndQuery>, QueryRejection>) -> Response {
-    let Ok(Query(query)) = query else { return page::refusal("the address cannot be read") };
+    let Ok(Query(query)) = query else { return page::call_error("the address cannot be read") };
     let Some(back) = query.post_logout_redirect_uri else { return page::signed_out() };
-    if query.client_id.as_deref().and_then(Client::find).is_none() {
-        return page::refusal("the parameter client_id names no client that is known here");
+    if query.client_id.as_deref().and_then(OidcClient::find).is_none() {
+        return page::call_error("the parameter client_id names no client that is known here");
     }
     if loopback_url(&back).is_none() {
-        return page::refusal("the parameter post_logout_redirect_uri is not an address on this machine");
+        return page::call_error("the parameter post_logout_redirect_uri is not an address on this machine");
     }
     Redirect::to(&way_back(&back, &[], query.state.as_deref())).into_response()
 }

@@ -1,6 +1,6 @@
-//! An identity provider for people: a far side at which they sign in with `OpenID` Connect, by the press of a button.
+//! An identity provider for people: an external system at which they sign in with `OpenID` Connect, by the press of a button.
 //!
-//! It is strict about everything that keeps strangers out, so that a client which passes here has done its part: the
+//! It is strict about everything that keeps outsiders out, so that a client which passes here has done its part: the
 //! client and where it wants people to go, PKCE, and codes that are good once and for a minute. Besides, below
 //! `/identity-provider`:
 //!
@@ -32,11 +32,11 @@ use serde_json::{Value, json};
 
 use self::codes::Codes;
 use self::faults::TokenFault;
-use crate::World;
+use crate::SandboxShared;
 use crate::clock::Clock;
-use crate::faults::{Gate, strike};
+use crate::faults::{Gate, hit};
 use crate::jwt::SigningKey;
-use crate::ledger::System;
+use crate::ledger::LedgerSystem;
 use crate::script::{self, Plain, Script};
 
 const BASE: &str = "/identity-provider";
@@ -68,19 +68,19 @@ impl IdentityProvider {
     }
 }
 
-pub(crate) fn routes(world: &World) -> Router {
-    let gate = Gate { system: System::IdentityProvider, faults: Arc::clone(&world.faults) };
+pub(crate) fn routes(world: &SandboxShared) -> Router {
+    let gate = Gate { system: LedgerSystem::IdentityProvider, faults: Arc::clone(&world.faults) };
     let calls = Router::new()
         .route("/.well-known/openid-configuration", get(discover))
         .route("/jwks", get(jwks))
         .route("/authorize", get(authorize::show).post(authorize::choose))
         .route("/token", post(token::issue))
         .route("/end-session", get(end_session::end))
-        .route_layer(middleware::from_fn_with_state(gate, strike));
-    let knobs = Router::new().route("/people", get(people::list)).route("/rotate", post(rotate));
+        .route_layer(middleware::from_fn_with_state(gate, hit));
+    let controls = Router::new().route("/people", get(people::list)).route("/rotate", post(rotate));
     let provider = &world.identity_provider;
     Router::new()
-        .nest(BASE, calls.merge(knobs))
+        .nest(BASE, calls.merge(controls))
         .with_state(Arc::clone(provider))
         .merge(script::routes(&format!("{BASE}/faults"), &provider.faults))
 }

@@ -3,15 +3,15 @@
 use axum::http::{StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
 
-use super::people::{PEOPLE, Person};
+use super::people::{PEOPLE, TestUser};
 
 /// A page can load and run nothing, and can be in no frame.
 const POLICY: &str = "default-src 'none'; frame-ancestors 'none'";
 
 /// One button for each of the people. `query` is what the client asked.
 pub(super) fn sign_in(client_id: &str, query: &str) -> Response {
-    let button = |person: Person| {
-        let Person { name, full_name, group } = person;
+    let button = |test_user: TestUser| {
+        let TestUser { name, full_name, group } = test_user;
         let group = group.unwrap_or("no group");
         format!(
             "<li><button type=\"submit\" name=\"person\" value=\"{name}\">{full_name}, {group}</button></li>\n"
@@ -28,7 +28,7 @@ pub(super) fn sign_in(client_id: &str, query: &str) -> Response {
     page(StatusCode::OK, "Sandbox sign-in", &body)
 }
 
-pub(super) fn refusal(why: &str) -> Response {
+pub(super) fn call_error(why: &str) -> Response {
     let body = format!("<p>This sign-in cannot go on: {}.</p>", escaped(why));
     page(StatusCode::BAD_REQUEST, "Sandbox sign-in: refused", &body)
 }

@@ -8,27 +8,27 @@ use serde_json::{Map, Value, json};
 const ORGANISATION: &str = "default";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub(super) struct Person {
+pub(super) struct TestUser {
     pub(super) name: &'static str,
     pub(super) full_name: &'static str,
     pub(super) group: Option<&'static str>,
 }
 
-const fn person(name: &'static str, full_name: &'static str, group: Option<&'static str>) -> Person {
-    Person { name, full_name, group }
+const fn test_user(name: &'static str, full_name: &'static str, group: Option<&'static str>) -> TestUser {
+    TestUser { name, full_name, group }
 }
 
-pub(super) const PEOPLE: [Person; 5] = [
-    person("ann", "Ann", Some("admin")),
-    person("olaf", "Olaf", Some("operator")),
-    person("vera", "Vera", Some("viewer")),
-    person("lena", "Lena", Some("launcher")),
-    person("noel", "Noel", None),
+pub(super) const PEOPLE: [TestUser; 5] = [
+    test_user("ann", "Ann", Some("admin")),
+    test_user("olaf", "Olaf", Some("operator")),
+    test_user("vera", "Vera", Some("viewer")),
+    test_user("lena", "Lena", Some("launcher")),
+    test_user("noel", "Noel", None),
 ];
 
-impl Person {
-    pub(super) fn find(name: &str) -> Option<Person> {
-        PEOPLE.into_iter().find(|person| person.name == name)
+impl TestUser {
+    pub(super) fn find(name: &str) -> Option<TestUser> {
+        PEOPLE.into_iter().find(|test_user| test_user.name == name)
     }
 
     /// What a client hears that asked for these scopes.

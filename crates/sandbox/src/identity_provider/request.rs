@@ -7,12 +7,12 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use reqwest::Url;
 use sha2::{Digest, Sha256};
 
-use super::clients::{Client, loopback_url};
+use super::clients::{OidcClient, loopback_url};
 
 const VALUE_BYTES_MAX: usize = 2048;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Asked {
+pub(super) struct AuthorizationRequest {
     pub(super) client_id: &'static str,
     /// As it was written: the client has to repeat it word for word.
     pub(super) redirect_uri: String,
@@ -24,30 +24,30 @@ pub(super) struct Asked {
 
 /// Who hears that something is wrong.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Wrong {
+pub(super) enum AuthorizationError {
     /// The person: nobody knows whether the client may hear anything.
     Here(&'static str),
     /// The client, to which the person goes back.
     Back(String),
 }
 
-impl Asked {
-    pub(super) fn read(fields: &HashMap<String, String>) -> Result<Asked, Wrong> {
+impl AuthorizationRequest {
+    pub(super) fn read(fields: &HashMap<String, String>) -> Result<AuthorizationRequest, AuthorizationError> {
         let text = |name: &str| fields.get(name).map(String::as_str);
         if fields.values().any(|value| value.len() > VALUE_BYTES_MAX) {
-            return Err(Wrong::Here("a parameter is too long"));
+            return Err(AuthorizationError::Here("a parameter is too long"));
         }
-        let client = text("client_id").and_then(Client::find);
-        let client =
-            client.ok_or(Wrong::Here("the parameter client_id names no client that is known here"))?;
+        let client = text("client_id").and_then(OidcClient::find);
+        let client = client
+            .ok_or(AuthorizationError::Here("the parameter client_id names no client that is known here"))?;
         let redirect_uri = text("redirect_uri").filter(|uri| loopback_url(uri).is_some());
         let redirect_uri = redirect_uri
-            .ok_or(Wrong::Here("the parameter redirect_uri is not an address on this machine"))?
+            .ok_or(AuthorizationError::Here("the parameter redirect_uri is not an address on this machine"))?
             .to_owned();
         let state = text("state").map(str::to_owned);
         let back = |error, description| {
             let told = [("error", error), ("error_description", description)];
-            Wrong::Back(way_back(&redirect_uri, &told, state.as_deref()))
+            AuthorizationError::Back(way_back(&redirect_uri, &told, state.as_deref()))
         };
         if text("response_type") != Some("code") {
             return Err(back("unsupported_response_type", "the only response_type is code"));
@@ -67,7 +67,7 @@ impl Asked {
             return Err(back("invalid_request", "code_challenge is not a SHA-256 in base64url"));
         };
         let nonce = text("nonce").map(str::to_owned);
-        Ok(Asked { client_id: client.id, redirect_uri, scopes, nonce, state, challenge })
+        Ok(AuthorizationRequest { client_id: client.id, redirect_uri, scopes, nonce, state, challenge })
     }
 
     pub(super) fn back_with(&self, told: &[(&str, &str)]) -> String {
@@ -94,7 +94,7 @@ pub(super) fn way_back(uri: &str, told: &[(&str, &str)], state: Option<&str>) ->
 mod tests {
     use super::*;
 
-    fn asked(change: &[(&str, Option<&str>)]) -> Result<Asked, Wrong> {
+    fn asked(change: &[(&str, Option<&str>)]) -> Result<AuthorizationRequest, AuthorizationError> {
         let mut fields: HashMap<String, String> = [
             ("response_type", "code"),
             ("client_id", "provision-engine-console"),
@@ -110,7 +110,7 @@ mod tests {
             fields.remove(*name);
             fields.extend(value.map(|value| ((*name).to_owned(), value.to_owned())));
         }
-        Asked::read(&fields)
+        AuthorizationRequest::read(&fields)
     }
 
     #[test]
@@ -132,7 +132,7 @@ mod tests {
             ("nonce", Some("x".repeat(VALUE_BYTES_MAX + 1).as_str())),
         ] {
             let wrong = asked(&[(name, value)]).unwrap_err();
-            assert!(matches!(wrong, Wrong::Here(_)), "{name}={value:?}: {wrong:?}");
+            assert!(matches!(wrong, AuthorizationError::Here(_)), "{name}={value:?}: {wrong:?}");
         }
         for (name, value, error) in [
             ("response_type", Some("token"), "unsupported_response_type"),
@@ -146,7 +146,7 @@ mod tests {
         ] {
             let wrong = asked(&[(name, value)]).unwrap_err();
             let expected = format!("http://127.0.0.1:9/back?a=b&error={error}&error_description=");
-            let is_told = matches!(&wrong, Wrong::Back(way) if way.starts_with(&expected));
+            let is_told = matches!(&wrong, AuthorizationError::Back(way) if way.starts_with(&expected));
             assert!(is_told, "{name}={value:?}: {wrong:?}");
         }
     }

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::clients::Client;
+use super::clients::OidcClient;
 use super::codes::Grant;
 use super::{IdentityProvider, Provider};
 
@@ -30,7 +30,7 @@ pub(super) async fn issue(
     form: Result<Form<TokenForm>, FormRejection>,
 ) -> Response {
     let Ok(Form(form)) = form else { return refuse(StatusCode::BAD_REQUEST, "invalid_request") };
-    let Some(client) = Client::of(&headers, form.client_id.as_deref()) else {
+    let Some(client) = OidcClient::of(&headers, form.client_id.as_deref()) else {
         return refuse(StatusCode::UNAUTHORIZED, "invalid_client");
     };
     match form.grant_type.as_deref() {
@@ -62,7 +62,7 @@ pub(super) async fn issue(
 impl IdentityProvider {
     fn id_token(&self, grant: &Grant) -> String {
         let issued_at = self.clock.now().unix_timestamp();
-        let mut claims = grant.person.claims(&grant.asked.scopes);
+        let mut claims = grant.test_user.claims(&grant.asked.scopes);
         let about_token = json!({
             "iss": self.issuer,
             "aud": grant.asked.client_id,

@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use super::catalog;
 use crate::aws::Architecture;
-use crate::requester::{Complaint, Requester};
+use crate::identity_header::{IdentityError, IdentityHeader};
 
 const NAME_CHARS_MAX: usize = 100;
 const DESCRIPTION_CHARS_MAX: usize = 250;
@@ -27,7 +27,7 @@ const IMAGE_FIELDS: [&str; 7] =
 
 /// Where an image goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Target {
+pub(super) enum UploadTarget {
     Aws {
         accounts: Vec<String>,
     },
@@ -39,13 +39,13 @@ pub(super) enum Target {
     Store(&'static str),
 }
 
-impl Target {
+impl UploadTarget {
     pub(super) fn name(&self) -> &'static str {
         match self {
-            Target::Aws { .. } => "aws",
-            Target::Azure { .. } => "azure",
-            Target::Gcp => "gcp",
-            Target::Store(name) => name,
+            UploadTarget::Aws { .. } => "aws",
+            UploadTarget::Azure { .. } => "azure",
+            UploadTarget::Gcp => "gcp",
+            UploadTarget::Store(name) => name,
         }
     }
 }
@@ -57,11 +57,11 @@ pub(super) struct Admitted {
     pub(super) description: Option<String>,
     pub(super) image_type: String,
     pub(super) architecture: Architecture,
-    pub(super) target: Target,
+    pub(super) target: UploadTarget,
 }
 
 /// The shape of a request, before anybody asks whether it makes sense.
-pub(super) fn shape(request: &Value) -> Result<&Map<String, Value>, Complaint> {
+pub(super) fn shape(request: &Value) -> Result<&Map<String, Value>, IdentityError> {
     let fields = object(request, "the request", &REQUEST_FIELDS)?;
     text(fields, "image_name", NAME_CHARS_MAX)?;
     text(fields, "image_description", DESCRIPTION_CHARS_MAX)?;
@@ -93,9 +93,9 @@ pub(super) fn shape(request: &Value) -> Result<&Map<String, Value>, Complaint> {
 /// Whether a request of the right shape can be carried out. `account_of` finds the account behind a source.
 pub(super) fn admit(
     fields: &Map<String, Value>,
-    who: &Requester,
+    who: &IdentityHeader,
     account_of: impl Fn(&str) -> Option<String>,
-) -> Result<Admitted, Complaint> {
+) -> Result<Admitted, IdentityError> {
     let image = &fields["image_requests"][0];
     let architecture = image["architecture"].as_str().unwrap_or_default();
     system(fields, architecture, who)?;
@@ -122,7 +122,11 @@ pub(super) fn admit(
 }
 
 /// The operating system is one of a list, or a container that may be booted.
-fn system(fields: &Map<String, Value>, architecture: &str, who: &Requester) -> Result<(), Complaint> {
+fn system(
+    fields: &Map<String, Value>,
+    architecture: &str,
+    who: &IdentityHeader,
+) -> Result<(), IdentityError> {
     if !catalog::ARCHITECTURES.contains(&architecture) {
         return Err(wrong(format!("{architecture:?} is not an architecture")));
     }
@@ -146,7 +150,7 @@ fn target(
     name: &'static str,
     options: &Value,
     account_of: impl Fn(&str) -> Option<String>,
-) -> Result<Target, Complaint> {
+) -> Result<UploadTarget, IdentityError> {
     match name {
         "aws" => aws(options, account_of),
         "azure" => azure(options),
@@ -157,13 +161,13 @@ fn target(
             if let Some(bad) = accounts.iter().find(|one| !is_shared(one)) {
                 return Err(wrong(format!("{bad:?} is nobody that an image in GCP can be shared with")));
             }
-            Ok(Target::Gcp)
+            Ok(UploadTarget::Gcp)
         }
-        other => Ok(Target::Store(other)),
+        other => Ok(UploadTarget::Store(other)),
     }
 }
 
-fn aws(options: &Value, account_of: impl Fn(&str) -> Option<String>) -> Result<Target, Complaint> {
+fn aws(options: &Value, account_of: impl Fn(&str) -> Option<String>) -> Result<UploadTarget, IdentityError> {
     let is_account = |one: &str| one.len() == 12 && one.bytes().all(|byte| byte.is_ascii_digit());
     let mut accounts = Vec::new();
     for account in texts(options, "share_with_accounts")? {
@@ -180,10 +184,10 @@ fn aws(options: &Value, account_of: impl Fn(&str) -> Option<String>) -> Result<T
     if accounts.is_empty() {
         return Err(wrong("an image in AWS needs an account or a source to share it with"));
     }
-    Ok(Target::Aws { accounts })
+    Ok(UploadTarget::Aws { accounts })
 }
 
-fn azure(options: &Value) -> Result<Target, Complaint> {
+fn azure(options: &Value) -> Result<UploadTarget, IdentityError> {
     for name in ["tenant_id", "subscription_id"] {
         if options[name].as_str().is_none_or(|id| Uuid::parse_str(id).is_err()) {
             return Err(wrong(format!("an image in Azure needs a {name} that is a UUID")));
@@ -195,10 +199,10 @@ fn azure(options: &Value) -> Result<Target, Complaint> {
     if options.get("hyper_v_generation").is_some_and(|value| value != "V1" && value != "V2") {
         return Err(wrong("hyper_v_generation must be V1 or V2"));
     }
-    Ok(Target::Azure { image_name: options["image_name"].as_str().map(str::to_owned) })
+    Ok(UploadTarget::Azure { image_name: options["image_name"].as_str().map(str::to_owned) })
 }
 
-fn size(fields: &Map<String, Value>, image: &Value, target: &Target) -> Result<(), Complaint> {
+fn size(fields: &Map<String, Value>, image: &Value, target: &UploadTarget) -> Result<(), IdentityError> {
     let bytes = |value: &Value, name: &str| match value {
         Value::Null => Ok(0),
         value => value.as_u64().ok_or_else(|| wrong(format!("{name} must be a number of bytes"))),
@@ -210,8 +214,8 @@ fn size(fields: &Map<String, Value>, image: &Value, target: &Target) -> Result<(
     }
     let total = bytes(&image["size"], "size")?.max(mounted);
     let most = match target {
-        Target::Aws { .. } => AWS_BYTES_MAX,
-        Target::Azure { .. } => AZURE_BYTES_MAX,
+        UploadTarget::Aws { .. } => AWS_BYTES_MAX,
+        UploadTarget::Azure { .. } => AZURE_BYTES_MAX,
         _ => return Ok(()),
     };
     if total > most {
@@ -220,7 +224,7 @@ fn size(fields: &Map<String, Value>, image: &Value, target: &Target) -> Result<(
     Ok(())
 }
 
-fn object<'a>(value: &'a Value, what: &str, known: &[&str]) -> Result<&'a Map<String, Value>, Complaint> {
+fn object<'a>(value: &'a Value, what: &str, known: &[&str]) -> Result<&'a Map<String, Value>, IdentityError> {
     let fields = value.as_object().ok_or_else(|| wrong(format!("{what} must be an object")))?;
     match fields.keys().find(|name| !known.contains(&name.as_str())) {
         Some(unknown) => Err(wrong(format!("{what} has no field {unknown:?}"))),
@@ -232,7 +236,7 @@ fn text<'a>(
     fields: &'a Map<String, Value>,
     name: &str,
     chars_max: usize,
-) -> Result<Option<&'a str>, Complaint> {
+) -> Result<Option<&'a str>, IdentityError> {
     match fields.get(name) {
         None => Ok(None),
         Some(Value::String(text)) if text.chars().count() <= chars_max => Ok(Some(text)),
@@ -240,7 +244,7 @@ fn text<'a>(
     }
 }
 
-fn texts<'a>(options: &'a Value, name: &str) -> Result<Vec<&'a str>, Complaint> {
+fn texts<'a>(options: &'a Value, name: &str) -> Result<Vec<&'a str>, IdentityError> {
     let list = match &options[name] {
         Value::Null => return Ok(Vec::new()),
         Value::Array(list) => list,
@@ -250,6 +254,6 @@ fn texts<'a>(options: &'a Value, name: &str) -> Result<Vec<&'a str>, Complaint> 
     all.ok_or_else(|| wrong(format!("{name} must be a list of texts")))
 }
 
-fn wrong(detail: impl Into<String>) -> Complaint {
-    Complaint::bad_request(detail)
+fn wrong(detail: impl Into<String>) -> IdentityError {
+    IdentityError::bad_request(detail)
 }

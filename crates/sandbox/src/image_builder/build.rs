@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use time::OffsetDateTime;
 use uuid::Uuid;
 
-use super::admission::{Admitted, Target};
-use super::pace::Pace;
+use super::admission::{Admitted, UploadTarget};
+use super::delay_times::BuildDelays;
 use crate::delays::later;
 
 /// How many pieces of work building has.
@@ -33,14 +33,14 @@ impl Status {
 
 /// It fails at the end of a status, with an error as Image Builder tells it.
 #[derive(Debug, Clone)]
-pub(super) struct Failure {
+pub(super) struct BuildFailure {
     pub(super) at: Status,
     pub(super) error: Value,
 }
 
 /// A build that is held goes on building until somebody lets it go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Hold {
+pub(super) enum BuildHold {
     No,
     Held,
     Released(OffsetDateTime),
@@ -55,9 +55,9 @@ pub(super) struct Build {
     pub(super) request: String,
     pub(super) created_at: OffsetDateTime,
     pub(super) region: String,
-    pub(super) pace: Pace,
-    pub(super) failure: Option<Failure>,
-    pub(super) hold: Hold,
+    pub(super) delay_times: BuildDelays,
+    pub(super) failure: Option<BuildFailure>,
+    pub(super) hold: BuildHold,
     /// The answer leaves out what became of the upload.
     pub(super) hides_upload: bool,
     /// Taken out of the list by its owner.
@@ -78,21 +78,21 @@ impl Build {
 
     /// When a status ends, if that is known.
     fn until(&self, status: Status) -> Option<OffsetDateTime> {
-        let pending = later(self.created_at, self.pace.pending_ms);
+        let pending = later(self.created_at, self.delay_times.pending_ms);
         if status == Status::Pending {
             return Some(pending);
         }
-        let building = later(pending, self.pace.building_ms);
+        let building = later(pending, self.delay_times.building_ms);
         let building = match self.hold {
-            Hold::No => building,
-            Hold::Held => return None,
-            Hold::Released(at) => building.max(at),
+            BuildHold::No => building,
+            BuildHold::Held => return None,
+            BuildHold::Released(at) => building.max(at),
         };
-        let uploading = later(building, self.pace.uploading_ms);
+        let uploading = later(building, self.delay_times.uploading_ms);
         Some(match status {
             Status::Building => building,
             Status::Uploading => uploading,
-            _ => later(uploading, self.pace.registering_ms),
+            _ => later(uploading, self.delay_times.registering_ms),
         })
     }
 
@@ -132,9 +132,9 @@ impl Build {
     }
 
     fn done(&self, now: OffsetDateTime) -> u64 {
-        let since = now - later(self.created_at, self.pace.pending_ms);
+        let since = now - later(self.created_at, self.delay_times.pending_ms);
         let since_ms = u64::try_from(since.whole_milliseconds()).unwrap_or_default();
-        (1 + since_ms.saturating_mul(TOTAL) / self.pace.building_ms.max(1)).min(TOTAL)
+        (1 + since_ms.saturating_mul(TOTAL) / self.delay_times.building_ms.max(1)).min(TOTAL)
     }
 
     pub(super) fn upload(&self, status: Status) -> Value {
@@ -151,16 +151,20 @@ impl Build {
         let is_done = status == Status::Success;
         let known = |text: String| if is_done { text } else { String::new() };
         match &self.admitted.target {
-            Target::Aws { .. } => json!({"ami": known(self.ami()), "region": known(self.region.clone())}),
-            Target::Azure { image_name } => {
+            UploadTarget::Aws { .. } => {
+                json!({"ami": known(self.ami()), "region": known(self.region.clone())})
+            }
+            UploadTarget::Azure { image_name } => {
                 let name = image_name.clone().unwrap_or_else(|| format!("composer-api-{}", self.id));
                 json!({"image_name": known(name)})
             }
-            Target::Gcp => {
+            UploadTarget::Gcp => {
                 let name = format!("composer-api-{}", self.id);
                 json!({"project_id": known("sandbox-images".into()), "image_name": known(name)})
             }
-            Target::Store(_) => json!({"url": known(format!("https://images.sandbox.local/{}", self.id))}),
+            UploadTarget::Store(_) => {
+                json!({"url": known(format!("https://images.sandbox.local/{}", self.id))})
+            }
         }
     }
 }

@@ -10,10 +10,10 @@ use time::OffsetDateTime;
 use uuid::Uuid;
 
 use super::admission::Admitted;
-use super::build::{Build, Hold, REGION, Status};
+use super::build::{Build, BuildHold, REGION, Status};
+use super::delay_times::BuildDelays;
 use super::faults::{BuildFault, BuildFaultKind};
-use super::pace::Pace;
-use crate::requester::Complaint;
+use crate::identity_header::IdentityError;
 use crate::script::Script;
 
 /// What is older counts for nothing and is not listed.
@@ -26,7 +26,7 @@ const REQUEST_BYTES_MAX: usize = 512 * 1024 * 1024;
 /// All that is guarded by the lock of Image Builder.
 #[derive(Debug)]
 pub(super) struct Builds {
-    pub(super) pace: Pace,
+    pub(super) delay_times: BuildDelays,
     /// How many builds an organisation may have in fourteen days.
     pub(super) quota: u32,
     /// Where new images are made in AWS.
@@ -42,7 +42,7 @@ pub(super) struct Builds {
 impl Default for Builds {
     fn default() -> Self {
         Builds {
-            pace: Pace::default(),
+            delay_times: BuildDelays::default(),
             quota: QUOTA,
             region: REGION.to_owned(),
             faults: Arc::default(),
@@ -57,19 +57,19 @@ impl Default for Builds {
 impl Builds {
     /// Everything is as at the beginning, except the builds.
     pub(super) fn reset(&mut self) {
-        let Builds { pace, quota, region, .. } = Builds::default();
-        (self.pace, self.quota, self.region) = (pace, quota, region);
+        let Builds { delay_times, quota, region, .. } = Builds::default();
+        (self.delay_times, self.quota, self.region) = (delay_times, quota, region);
         self.faults.clear(None);
     }
 
-    pub(super) fn check_quota(&self, org: &str, now: OffsetDateTime) -> Result<(), Complaint> {
+    pub(super) fn check_quota(&self, org: &str, now: OffsetDateTime) -> Result<(), IdentityError> {
         let ids = self.by_org.get(org).map(Vec::as_slice).unwrap_or_default();
         let is_recent = |id: &&Uuid| self.by_id[*id].created_at + REMEMBERED > now;
         let recent = ids.iter().rev().take_while(is_recent).count();
         if recent >= self.quota as usize {
             let quota = self.quota;
             let why = format!("the quota of {quota} builds in 14 days is used up for this organisation");
-            return Err(Complaint::new(StatusCode::FORBIDDEN, why));
+            return Err(IdentityError::new(StatusCode::FORBIDDEN, why));
         }
         Ok(())
     }
@@ -81,11 +81,11 @@ impl Builds {
         request: &Map<String, Value>,
         admitted: Admitted,
         now: OffsetDateTime,
-    ) -> Result<&Build, Complaint> {
+    ) -> Result<&Build, IdentityError> {
         let request = without_passwords(request);
         if self.by_id.len() >= BUILDS_MAX || self.request_bytes + request.len() > REQUEST_BYTES_MAX {
             let why = "the sandbox is full and makes no more builds";
-            return Err(Complaint::new(StatusCode::INTERNAL_SERVER_ERROR, why));
+            return Err(IdentityError::new(StatusCode::INTERNAL_SERVER_ERROR, why));
         }
         self.request_bytes += request.len();
         let text = |text: &Option<String>| text.clone().unwrap_or_default();
@@ -98,9 +98,13 @@ impl Builds {
             request,
             created_at: now,
             region: self.region.clone(),
-            pace: self.pace,
+            delay_times: self.delay_times,
             failure: self.faults.failure(&texts),
-            hold: if self.faults.hits(BuildFaultKind::Hold, &texts) { Hold::Held } else { Hold::No },
+            hold: if self.faults.hits(BuildFaultKind::Hold, &texts) {
+                BuildHold::Held
+            } else {
+                BuildHold::No
+            },
             hides_upload: self.faults.hits(BuildFaultKind::NoUpload, &texts),
             is_hidden: false,
             is_forgotten: false,
@@ -128,12 +132,12 @@ impl Builds {
     /// Answers false where nothing was held.
     pub(super) fn release(&mut self, id: Uuid, now: OffsetDateTime) -> bool {
         let Some(build) = self.by_id.get_mut(&id) else { return false };
-        if build.hold != Hold::Held {
+        if build.hold != BuildHold::Held {
             return false;
         }
         // One that fails before it is built has had its end from the beginning.
         let had_end = build.ends_at().is_some();
-        build.hold = Hold::Released(now);
+        build.hold = BuildHold::Released(now);
         if !had_end {
             self.ending.extend(build.ends_at().map(|ends_at| (ends_at, id)));
         }
@@ -141,12 +145,12 @@ impl Builds {
     }
 
     /// A build of this organisation that Image Builder still knows.
-    pub(super) fn owned(&mut self, id: &str, org: &str) -> Result<&mut Build, Complaint> {
-        let id = Uuid::parse_str(id).map_err(|_| Complaint::bad_request("the id is not a UUID"))?;
+    pub(super) fn owned(&mut self, id: &str, org: &str) -> Result<&mut Build, IdentityError> {
+        let id = Uuid::parse_str(id).map_err(|_| IdentityError::bad_request("the id is not a UUID"))?;
         self.by_id
             .get_mut(&id)
             .filter(|build| build.org == org && !build.is_forgotten && !build.is_hidden)
-            .ok_or_else(|| Complaint::not_found("there is no compose with this id"))
+            .ok_or_else(|| IdentityError::not_found("there is no compose with this id"))
     }
 
     /// Newest first.
@@ -175,7 +179,7 @@ impl Builds {
                 "image_description": build.admitted.description,
                 "status": status,
                 "ami": (status == Status::Success).then(|| build.ami()),
-                "is_held": build.hold == Hold::Held,
+                "is_held": build.hold == BuildHold::Held,
                 "is_hidden": build.is_hidden,
                 "is_forgotten": build.is_forgotten,
             })

@@ -12,8 +12,8 @@ use time::format_description::well_known::Rfc3339;
 use uuid::Uuid;
 
 use super::ImageBuilder;
-use super::notices::{Callback, Event, Seal, Settings, TOPIC, identity};
-use crate::answer::{JsonBody, Refusal};
+use super::notices::{BuildEvent, Callback, Seal, Settings, TOPIC, identity};
+use crate::answer::{CallError, JsonBody};
 
 const TIMES_MAX: u32 = 1000;
 
@@ -35,8 +35,8 @@ async fn settings(State(builder): Builder) -> Json<Settings> {
 async fn set_settings(
     State(builder): Builder,
     JsonBody(settings): JsonBody<Settings>,
-) -> Result<StatusCode, Refusal> {
-    builder.notices.set(settings).map_err(Refusal::bad_request)?;
+) -> Result<StatusCode, CallError> {
+    builder.notices.set(settings).map_err(CallError::bad_request)?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -49,8 +49,8 @@ async fn callbacks(State(builder): Builder) -> Json<Value> {
 async fn register(
     State(builder): Builder,
     JsonBody(callback): JsonBody<Callback>,
-) -> Result<StatusCode, Refusal> {
-    builder.notices.register(callback).map_err(Refusal::bad_request)?;
+) -> Result<StatusCode, CallError> {
+    builder.notices.register(callback).map_err(CallError::bad_request)?;
     Ok(StatusCode::CREATED)
 }
 
@@ -102,7 +102,7 @@ fn once() -> u32 {
 async fn send_callback(
     State(builder): Builder,
     JsonBody(asked): JsonBody<CallbackBody>,
-) -> Result<Json<Value>, Refusal> {
+) -> Result<Json<Value>, CallError> {
     check_times(asked.times)?;
     let mut receivers = builder.notices.callbacks();
     if let Some(url) = asked.url {
@@ -157,7 +157,7 @@ struct EventBody {
 async fn send_event(
     State(builder): Builder,
     JsonBody(asked): JsonBody<EventBody>,
-) -> Result<Json<Value>, Refusal> {
+) -> Result<Json<Value>, CallError> {
     check_times(asked.times)?;
     let payload = json!({
         "event_id": asked.event_id.unwrap_or_else(|| json!(Uuid::now_v7())),
@@ -170,7 +170,7 @@ async fn send_event(
     });
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let org = asked.identity_org.unwrap_or_else(|| text(&asked.org_id));
-    let event = Event {
+    let event = BuildEvent {
         topic: asked.topic.unwrap_or_else(|| TOPIC.to_owned()),
         key: asked.key.unwrap_or_else(|| text(&asked.compose_id)),
         payload: asked.raw.unwrap_or_else(|| payload.to_string()),
@@ -183,9 +183,9 @@ async fn send_event(
     Ok(Json(json!({"answers": answers})))
 }
 
-fn check_times(times: u32) -> Result<(), Refusal> {
+fn check_times(times: u32) -> Result<(), CallError> {
     if times > TIMES_MAX {
-        return Err(Refusal::bad_request(format!("times must be at most {TIMES_MAX}")));
+        return Err(CallError::bad_request(format!("times must be at most {TIMES_MAX}")));
     }
     Ok(())
 }

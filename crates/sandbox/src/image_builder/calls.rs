@@ -13,25 +13,25 @@ use time::format_description::well_known::Rfc3339;
 
 use super::build::Build;
 use super::{BASE, COMPOSE, ImageBuilder, admission, catalog};
-use crate::requester::{Complaint, Requester, Window};
+use crate::identity_header::{IdentityError, IdentityHeader, Window};
 
 const LIMIT_MAX: usize = 100;
 
 pub(super) async fn submit(
     State(builder): State<Arc<ImageBuilder>>,
-    who: Requester,
+    who: IdentityHeader,
     headers: HeaderMap,
     body: Bytes,
-) -> Result<Response, Complaint> {
+) -> Result<Response, IdentityError> {
     let content = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     if content.split(';').next().map(str::trim) != Some("application/json") {
-        return Err(Complaint::new(
+        return Err(IdentityError::new(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
             "only application/json is understood",
         ));
     }
     let request: Value = serde_json::from_slice(&body)
-        .map_err(|error| Complaint::bad_request(format!("the body is not JSON: {error}")))?;
+        .map_err(|error| IdentityError::bad_request(format!("the body is not JSON: {error}")))?;
     let fields = admission::shape(&request)?;
     let now = builder.clock.now();
     let mut builds = builder.settled();
@@ -48,9 +48,9 @@ pub(super) async fn submit(
 
 pub(super) async fn show(
     State(builder): State<Arc<ImageBuilder>>,
-    who: Requester,
+    who: IdentityHeader,
     Path(id): Path<String>,
-) -> Result<Json<Value>, Complaint> {
+) -> Result<Json<Value>, IdentityError> {
     let now = builder.clock.now();
     let mut builds = builder.settled();
     Ok(Json(builds.owned(&id, &who.org)?.body(now)))
@@ -58,9 +58,9 @@ pub(super) async fn show(
 
 pub(super) async fn hide(
     State(builder): State<Arc<ImageBuilder>>,
-    who: Requester,
+    who: IdentityHeader,
     Path(id): Path<String>,
-) -> Result<StatusCode, Complaint> {
+) -> Result<StatusCode, IdentityError> {
     let mut builds = builder.settled();
     let build = builds.owned(&id, &who.org)?;
     build.is_hidden = true;
@@ -70,9 +70,9 @@ pub(super) async fn hide(
 
 pub(super) async fn list(
     State(builder): State<Arc<ImageBuilder>>,
-    who: Requester,
+    who: IdentityHeader,
     Query(asked): Query<HashMap<String, String>>,
-) -> Result<Json<Value>, Complaint> {
+) -> Result<Json<Value>, IdentityError> {
     let text = |name: &str| asked.get(name).map(String::as_str);
     let window = Window::read(text("limit"), text("offset"), LIMIT_MAX, LIMIT_MAX)?;
     let ignored: Vec<&str> =
@@ -103,14 +103,14 @@ fn entry(build: &Build) -> Value {
     })
 }
 
-pub(super) async fn distributions(who: Requester) -> Json<Value> {
+pub(super) async fn distributions(who: IdentityHeader) -> Json<Value> {
     Json(catalog::distributions(&who))
 }
 
 pub(super) async fn architectures(
-    who: Requester,
+    who: IdentityHeader,
     Path(distribution): Path<String>,
-) -> Result<Json<Value>, Complaint> {
+) -> Result<Json<Value>, IdentityError> {
     catalog::allowed(&distribution, &who)?;
     Ok(Json(catalog::architectures()))
 }

@@ -3,7 +3,7 @@
 use axum::http::StatusCode;
 use serde_json::{Value, json};
 
-use crate::requester::{Complaint, Requester};
+use crate::identity_header::{IdentityError, IdentityHeader};
 
 /// Which organisations may build a distribution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,20 +62,20 @@ pub(super) fn target_of(image_type: &str) -> Option<&'static str> {
 }
 
 /// A distribution that the caller has no subscription for is as good as unknown.
-pub(super) fn allowed(distribution: &str, who: &Requester) -> Result<(), Complaint> {
+pub(super) fn allowed(distribution: &str, who: &IdentityHeader) -> Result<(), IdentityError> {
     let access = DISTRIBUTIONS.iter().find(|(name, ..)| *name == distribution).map(|(.., access)| *access);
     match access {
         Some(Access::All) => Ok(()),
         Some(Access::Entitled) if who.is_entitled => Ok(()),
         Some(Access::Restricted) if who.is_entitled || !distribution.starts_with("rhel") => {
             let why = format!("This account's organization is not authorized to build {distribution} images");
-            Err(Complaint::new(StatusCode::FORBIDDEN, why))
+            Err(IdentityError::new(StatusCode::FORBIDDEN, why))
         }
-        _ => Err(Complaint::bad_request("distribution not available")),
+        _ => Err(IdentityError::bad_request("distribution not available")),
     }
 }
 
-pub(super) fn distributions(who: &Requester) -> Value {
+pub(super) fn distributions(who: &IdentityHeader) -> Value {
     let allowed = DISTRIBUTIONS.iter().filter(|(name, ..)| allowed(name, who).is_ok());
     allowed.map(|(name, description, _)| json!({"name": name, "description": description})).collect()
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::build::{Failure, Status};
+use super::build::{BuildFailure, Status};
 use crate::script::{Fault, Script};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,10 +47,10 @@ impl Script<BuildFault> {
         self.next(kind, texts).is_some()
     }
 
-    pub(super) fn failure(&self, texts: &[&str]) -> Option<Failure> {
+    pub(super) fn failure(&self, texts: &[&str]) -> Option<BuildFailure> {
         let fault = self.next(BuildFaultKind::Fail, texts)?;
         let at = fault.at.unwrap_or(Status::Building);
-        Some(Failure { at, error: fault.error.unwrap_or_else(|| trouble(at)) })
+        Some(BuildFailure { at, error: fault.error.unwrap_or_else(|| failures(at)) })
     }
 
     fn next(&self, kind: BuildFaultKind, texts: &[&str]) -> Option<BuildFault> {
@@ -59,7 +59,7 @@ impl Script<BuildFault> {
 }
 
 /// Errors that point at errors, the way they come from a queue of jobs.
-fn trouble(at: Status) -> Value {
+fn failures(at: Status) -> Value {
     let told =
         |id: u32, reason: &str, details: Value| json!({"id": id, "reason": reason, "details": details});
     match at {

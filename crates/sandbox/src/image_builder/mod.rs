@@ -1,4 +1,4 @@
-//! Image Builder: a far side that builds images of operating systems, twice if it is asked twice.
+//! Image Builder: an external system that builds images of operating systems, twice if it is asked twice.
 //!
 //! Every look at it first ends the builds whose time has come. A task looks now and then too, because others want to
 //! be told of an end that nobody asks for.
@@ -9,10 +9,10 @@ mod builds;
 mod by_hand;
 mod calls;
 mod catalog;
+mod controls;
+mod delay_times;
 mod faults;
-mod knobs;
 mod notices;
-mod pace;
 mod signature;
 mod traffic;
 
@@ -27,22 +27,22 @@ use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use self::admission::Target;
+use self::admission::UploadTarget;
 use self::build::{Build, Status};
 use self::builds::Builds;
-use self::notices::{Ended, Notices};
+use self::notices::{BuildResult, Notices};
 use self::traffic::Traffic;
-use crate::World;
+use crate::SandboxShared;
 use crate::aws::Images;
 use crate::clock::Clock;
-use crate::faults::{Gate, strike};
+use crate::faults::{Gate, hit};
 use crate::kafka::Kafka;
-use crate::ledger::{Deed, Ledger, System};
+use crate::ledger::{Effect, Ledger, LedgerSystem};
 use crate::script;
 use crate::sources::Sources;
 
 const BASE: &str = "/api/image-builder/v1";
-const COMPOSE: Deed = Deed { system: System::ImageBuilder, kind: "compose" };
+const COMPOSE: Effect = Effect { system: LedgerSystem::ImageBuilder, kind: "compose" };
 /// A long list of packages and files fits.
 const BODY_BYTES_MAX: usize = 1024 * 1024;
 /// How often the task looks while something is under way.
@@ -99,11 +99,11 @@ impl ImageBuilder {
     fn ended(&self, build: &Build) {
         let at = build.ends_at().unwrap_or_else(|| self.clock.now());
         let status = build.status(at);
-        if let (Status::Success, Target::Aws { accounts }) = (status, &build.admitted.target) {
+        if let (Status::Success, UploadTarget::Aws { accounts }) = (status, &build.admitted.target) {
             self.images.register(&build.ami(), &build.region, build.admitted.architecture, accounts);
         }
         let failure = build.failure.as_ref().filter(|_| status == Status::Failure);
-        self.notices.put(Ended {
+        self.notices.put(BuildResult {
             compose_id: build.id,
             org: build.org.clone(),
             status: json!(status),
@@ -138,9 +138,9 @@ impl ImageBuilder {
     }
 }
 
-pub(crate) fn routes(world: &World) -> Router {
+pub(crate) fn routes(world: &SandboxShared) -> Router {
     let builder = &world.image_builder;
-    let gate = Gate { system: System::ImageBuilder, faults: Arc::clone(&world.faults) };
+    let gate = Gate { system: LedgerSystem::ImageBuilder, faults: Arc::clone(&world.faults) };
     let calls = Router::new()
         .route("/compose", post(calls::submit))
         .route("/composes", get(calls::list))
@@ -149,13 +149,13 @@ pub(crate) fn routes(world: &World) -> Router {
         .route("/architectures/{distribution}", get(calls::architectures))
         .route("/ready", get(calls::ready))
         .route("/version", get(calls::version))
-        .route_layer(middleware::from_fn_with_state(gate, strike))
+        .route_layer(middleware::from_fn_with_state(gate, hit))
         .route_layer(middleware::from_fn_with_state(Arc::clone(builder), traffic::pass))
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX));
     Router::new()
         .nest(BASE, calls.clone())
         .nest(&format!("{BASE}.0"), calls)
-        .merge(knobs::routes())
+        .merge(controls::routes())
         .with_state(Arc::clone(builder))
         .merge(script::routes("/image-builder/faults", &builder.settled().faults))
 }

@@ -55,7 +55,7 @@ pub(super) struct Callback {
 
 /// The end of a build, for others.
 #[derive(Debug, Clone)]
-pub(super) struct Ended {
+pub(super) struct BuildResult {
     pub(super) compose_id: Uuid,
     pub(super) org: String,
     pub(super) status: Value,
@@ -66,7 +66,7 @@ pub(super) struct Ended {
 
 /// One message that went out, and what became of it.
 #[derive(Debug, Clone, Serialize)]
-pub(super) struct Sent {
+pub(super) struct PublishedMessage {
     kind: &'static str,
     to: String,
     body: String,
@@ -77,8 +77,8 @@ pub(super) struct Sent {
 struct Post {
     settings: Settings,
     callbacks: Vec<Callback>,
-    waiting: VecDeque<(OffsetDateTime, Ended)>,
-    sent: VecDeque<Sent>,
+    waiting: VecDeque<(OffsetDateTime, BuildResult)>,
+    sent: VecDeque<PublishedMessage>,
 }
 
 #[derive(Debug, Default)]
@@ -121,12 +121,12 @@ impl Notices {
         self.post().callbacks.clear();
     }
 
-    pub(super) fn sent(&self) -> Vec<Sent> {
+    pub(super) fn sent(&self) -> Vec<PublishedMessage> {
         self.post().sent.iter().cloned().collect()
     }
 
     /// The end of a build waits until it is told.
-    pub(super) fn put(&self, ended: Ended) {
+    pub(super) fn put(&self, ended: BuildResult) {
         let mut post = self.post();
         let due = ended.at + Duration::from_millis(post.settings.delay_ms);
         if post.waiting.len() < NOTICES_MAX {
@@ -139,16 +139,16 @@ impl Notices {
     }
 
     /// Those whose time has come.
-    pub(super) fn due(&self, now: OffsetDateTime) -> Vec<Ended> {
+    pub(super) fn due(&self, now: OffsetDateTime) -> Vec<BuildResult> {
         let mut post = self.post();
         let (due, waiting) = std::mem::take(&mut post.waiting).into_iter().partition(|(at, _)| *at <= now);
         post.waiting = waiting;
-        let due: VecDeque<(OffsetDateTime, Ended)> = due;
+        let due: VecDeque<(OffsetDateTime, BuildResult)> = due;
         due.into_iter().map(|(_, ended)| ended).collect()
     }
 
     /// Tells all who want to hear of it, as often as the settings say.
-    pub(super) async fn tell(&self, ended: &Ended, kafka: &Kafka) {
+    pub(super) async fn tell(&self, ended: &BuildResult, kafka: &Kafka) {
         let Settings { callbacks, events, copies, .. } = self.settings();
         let receivers = if callbacks { self.callbacks() } else { Vec::new() };
         for _ in 0..copies {
@@ -173,7 +173,7 @@ impl Notices {
             Ok(response) => response.status().as_u16().to_string(),
             Err(error) => error.without_url().to_string(),
         };
-        self.note(Sent {
+        self.note(PublishedMessage {
             kind: "callback",
             to: url.to_owned(),
             body: body.to_owned(),
@@ -183,15 +183,20 @@ impl Notices {
     }
 
     /// Answers `published`, or why not.
-    pub(super) async fn publish(&self, event: &Event, kafka: &Kafka) -> String {
-        let Event { topic, key, payload, headers } = event;
+    pub(super) async fn publish(&self, event: &BuildEvent, kafka: &Kafka) -> String {
+        let BuildEvent { topic, key, payload, headers } = event;
         let published = kafka.publish(topic, Some(key), payload, headers).await;
         let answer = published.err().unwrap_or_else(|| "published".to_owned());
-        self.note(Sent { kind: "event", to: topic.clone(), body: payload.clone(), answer: answer.clone() });
+        self.note(PublishedMessage {
+            kind: "event",
+            to: topic.clone(),
+            body: payload.clone(),
+            answer: answer.clone(),
+        });
         answer
     }
 
-    fn note(&self, sent: Sent) {
+    fn note(&self, sent: PublishedMessage) {
         debug!(kind = sent.kind, to = sent.to, answer = sent.answer, "image builder tells of a build");
         let mut post = self.post();
         while post.sent.len() >= NOTICES_MAX {
@@ -236,14 +241,14 @@ impl Seal {
 
 /// A message as Kafka takes it.
 #[derive(Debug)]
-pub(super) struct Event {
+pub(super) struct BuildEvent {
     pub(super) topic: String,
     pub(super) key: String,
     pub(super) payload: String,
     pub(super) headers: Vec<(String, String)>,
 }
 
-pub(super) fn event(ended: &Ended) -> Event {
+pub(super) fn event(ended: &BuildResult) -> BuildEvent {
     let payload = json!({
         "event_id": Uuid::now_v7(),
         "compose_id": ended.compose_id,
@@ -253,7 +258,7 @@ pub(super) fn event(ended: &Ended) -> Event {
         "error": ended.error,
         "occurred_at": ended.at.format(&Rfc3339).unwrap_or_default(),
     });
-    Event {
+    BuildEvent {
         topic: TOPIC.to_owned(),
         key: ended.compose_id.to_string(),
         payload: payload.to_string(),

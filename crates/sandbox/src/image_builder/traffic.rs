@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::ImageBuilder;
 use super::faults::BuildFaultKind;
 use crate::connection::Connection;
-use crate::requester::Complaint;
+use crate::identity_header::IdentityError;
 
 const LATENCY_MS_MAX: u64 = 60_000;
 /// More are not remembered.
@@ -124,7 +124,7 @@ pub(super) async fn pass(
         tokio::time::sleep(latency).await;
     }
     if let Some(status) = status {
-        return Complaint::new(status, "an error that was asked for").into_response();
+        return IdentityError::new(status, "an error that was asked for").into_response();
     }
     let response = next.run(request).await;
     if method == Method::POST && builder.settled().faults.hits(BuildFaultKind::Lose, &[]) {

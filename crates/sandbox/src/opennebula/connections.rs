@@ -34,11 +34,11 @@ const IDLE_MAX: Duration = Duration::from_secs(15);
 #[derive(Debug)]
 pub(crate) struct Connections {
     room: Arc<Semaphore>,
-    counts: Mutex<Counts>,
+    counts: Mutex<ConnectionCounts>,
 }
 
 #[derive(Debug, Clone, Copy, Default, Serialize)]
-struct Counts {
+struct ConnectionCounts {
     open: usize,
     /// The most that were open at once.
     peak: usize,
@@ -52,7 +52,7 @@ impl Default for Connections {
 }
 
 impl Connections {
-    fn count(&self, change: impl FnOnce(&mut Counts)) -> Counts {
+    fn count(&self, change: impl FnOnce(&mut ConnectionCounts)) -> ConnectionCounts {
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         change(&mut counts);
         *counts
@@ -63,7 +63,7 @@ pub(super) fn routes(connections: Arc<Connections>) -> Router {
     Router::new().route("/opennebula/connections", get(show)).with_state(connections)
 }
 
-async fn show(State(connections): State<Arc<Connections>>) -> Json<Counts> {
+async fn show(State(connections): State<Arc<Connections>>) -> Json<ConnectionCounts> {
     Json(connections.count(|_| {}))
 }
 
@@ -92,7 +92,11 @@ impl Listener for CountingListener {
             counts.accepted += 1;
             counts.peak = counts.peak.max(counts.open);
         });
-        let line = Line { connection: stream.connection(), calls: Arc::default(), at_work: Arc::default() };
+        let line = ConnectionCalls {
+            connection: stream.connection(),
+            calls: Arc::default(),
+            at_work: Arc::default(),
+        };
         let seat = Seat { connections: Arc::clone(&self.connections), _room: room };
         let idle = Box::pin(tokio::time::sleep(IDLE_MAX));
         (CountedStream { stream, line, idle, _seat: seat }, addr)
@@ -117,13 +121,13 @@ impl Drop for Seat {
 
 /// What the calls of one connection share.
 #[derive(Debug, Clone)]
-pub(crate) struct Line {
+pub(crate) struct ConnectionCalls {
     connection: Connection,
     calls: Arc<AtomicUsize>,
     at_work: Arc<AtomicUsize>,
 }
 
-impl Connected<IncomingStream<'_, CountingListener>> for Line {
+impl Connected<IncomingStream<'_, CountingListener>> for ConnectionCalls {
     fn connect_info(stream: IncomingStream<'_, CountingListener>) -> Self {
         stream.io().line.clone()
     }
@@ -131,7 +135,7 @@ impl Connected<IncomingStream<'_, CountingListener>> for Line {
 
 /// The middleware around all calls: the last call of a connection ends it.
 pub(super) async fn count_call(
-    ConnectInfo(line): ConnectInfo<Line>,
+    ConnectInfo(line): ConnectInfo<ConnectionCalls>,
     mut request: Request,
     next: Next,
 ) -> Response {
@@ -174,7 +178,7 @@ fn find(bytes: &[u8], part: &[u8]) -> Option<usize> {
 
 pub(crate) struct CountedStream {
     stream: CuttingStream,
-    line: Line,
+    line: ConnectionCalls,
     idle: Pin<Box<Sleep>>,
     _seat: Seat,
 }

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::refusal::{ACTION, INTERNAL, Refusal};
-use super::template::Template;
-use super::users::{Caller, Owned, Permissions, Right};
+use super::call_error::{ACTION, INTERNAL, NebulaError};
+use super::template::TemplateText;
+use super::users::{AuthenticatedUser, NebulaRight, Owned, Permissions};
 use super::xml::{self, write, write_head, write_permissions, write_template};
 
 pub(crate) const SERVICE: i32 = 100;
@@ -17,11 +17,11 @@ const REFUSED_IN_NAMES: &str = "&|:\\\";/'#{}$<>";
 #[derive(Debug, Clone)]
 pub(crate) struct Document {
     pub(crate) id: i32,
-    pub(crate) owner: Caller,
+    pub(crate) owner: AuthenticatedUser,
     pub(crate) permissions: Permissions,
     pub(crate) name: String,
     pub(crate) kind: i32,
-    pub(crate) template: Template,
+    pub(crate) template: TemplateText,
     pub(super) lock: Option<Lock>,
 }
 
@@ -67,21 +67,21 @@ impl Document {
         xml::read(&self.to_xml()).is_some()
     }
 
-    fn is_locked_by_another(&self, caller: &Caller) -> bool {
+    fn is_locked_by_another(&self, caller: &AuthenticatedUser) -> bool {
         self.lock.is_some_and(|lock| lock.uid != caller.uid) && !caller.is_admin()
     }
 
     /// Administrators alone pass a lock. The user who set it does not, and all may still read the document.
-    fn require_unlocked(&self, caller: &Caller, right: Right) -> Result<(), Refusal> {
+    fn require_unlocked(&self, caller: &AuthenticatedUser, right: NebulaRight) -> Result<(), NebulaError> {
         let is_covered = match (self.lock, right) {
-            (None, _) | (_, Right::Use) => false,
-            (Some(lock), Right::Manage) => lock.level <= 2,
-            (Some(_), Right::Admin) => true,
+            (None, _) | (_, NebulaRight::Use) => false,
+            (Some(lock), NebulaRight::Manage) => lock.level <= 2,
+            (Some(_), NebulaRight::Admin) => true,
         };
         if !is_covered || caller.is_admin() {
             return Ok(());
         }
-        Err(Refusal::unauthorized(caller, right, Document::OBJECT, Some(self.id)))
+        Err(NebulaError::unauthorized(caller, right, Document::OBJECT, Some(self.id)))
     }
 }
 
@@ -92,7 +92,7 @@ impl Owned for Document {
         self.id
     }
 
-    fn owner(&self) -> &Caller {
+    fn owner(&self) -> &AuthenticatedUser {
         &self.owner
     }
 
@@ -111,23 +111,23 @@ impl Documents {
     /// Adds a document under the next number. Names are taken as they are, and need not be the only one.
     pub(crate) fn add(
         &mut self,
-        owner: Caller,
+        owner: AuthenticatedUser,
         permissions: Permissions,
         name: Option<&str>,
         kind: i32,
-        mut template: Template,
-    ) -> Result<i32, Refusal> {
+        mut template: TemplateText,
+    ) -> Result<i32, NebulaError> {
         template.drop_empty_vectors();
         let id = self.next_id;
         let name =
             name.filter(|name| !name.is_empty()).map_or_else(|| format!("document-{id}"), str::to_owned);
         if name.chars().count() > NAME_CHARS_MAX {
             let why = format!("NAME is too long; max length is {NAME_CHARS_MAX} chars.");
-            return Err(Refusal::new(INTERNAL, why));
+            return Err(NebulaError::new(INTERNAL, why));
         }
         let document = Document { id, owner, permissions, name, kind, template, lock: None };
         if !document.can_be_saved() {
-            return Err(Refusal::new(INTERNAL, UNSAVABLE));
+            return Err(NebulaError::new(INTERNAL, UNSAVABLE));
         }
         self.next_id += 1;
         self.by_id.insert(id, document);
@@ -138,11 +138,11 @@ impl Documents {
     pub(super) fn update(
         &mut self,
         id: i32,
-        caller: &Caller,
-        template: Template,
+        caller: &AuthenticatedUser,
+        template: TemplateText,
         appends: bool,
-    ) -> Result<(), Refusal> {
-        let document = self.open(id, caller, Right::Manage)?;
+    ) -> Result<(), NebulaError> {
+        let document = self.open(id, caller, NebulaRight::Manage)?;
         let mut changed = document.clone();
         if appends {
             changed.template.merge(template);
@@ -151,7 +151,7 @@ impl Documents {
             changed.template.drop_empty_vectors();
         }
         if !changed.can_be_saved() {
-            return Err(Refusal::new(INTERNAL, UNSAVABLE));
+            return Err(NebulaError::new(INTERNAL, UNSAVABLE));
         }
         *document = changed;
         Ok(())
@@ -166,18 +166,28 @@ impl Documents {
     }
 
     /// A document that the caller has this right to, as oned finds it for a call.
-    pub(crate) fn open(&mut self, id: i32, caller: &Caller, right: Right) -> Result<&mut Document, Refusal> {
+    pub(crate) fn open(
+        &mut self,
+        id: i32,
+        caller: &AuthenticatedUser,
+        right: NebulaRight,
+    ) -> Result<&mut Document, NebulaError> {
         let document = self.open_locked(id, caller, right)?;
         document.require_unlocked(caller, right)?;
         Ok(document)
     }
 
     /// The same, whether it is locked or not.
-    fn open_locked(&mut self, id: i32, caller: &Caller, right: Right) -> Result<&mut Document, Refusal> {
+    fn open_locked(
+        &mut self,
+        id: i32,
+        caller: &AuthenticatedUser,
+        right: NebulaRight,
+    ) -> Result<&mut Document, NebulaError> {
         if id < 0 {
-            return Err(Refusal::unauthorized(caller, right, Document::OBJECT, None));
+            return Err(NebulaError::unauthorized(caller, right, Document::OBJECT, None));
         }
-        let document = self.by_id.get_mut(&id).ok_or_else(|| Refusal::missing("document", id))?;
+        let document = self.by_id.get_mut(&id).ok_or_else(|| NebulaError::missing("document", id))?;
         document.require(caller, right)?;
         Ok(document)
     }
@@ -195,34 +205,39 @@ impl Documents {
     pub(super) fn lock(
         &mut self,
         id: i32,
-        caller: &Caller,
+        caller: &AuthenticatedUser,
         level: i32,
         (time, request): (i64, i32),
-    ) -> Result<(), Refusal> {
-        let document = self.open_locked(id, caller, Right::Manage)?;
+    ) -> Result<(), NebulaError> {
+        let document = self.open_locked(id, caller, NebulaRight::Manage)?;
         let level = match level {
             1..=3 => level,
             4 => 1,
-            _ => return Err(Refusal::new(ACTION, "Wrong lock level specified")),
+            _ => return Err(NebulaError::new(ACTION, "Wrong lock level specified")),
         };
         if document.is_locked_by_another(caller) {
-            return Err(Refusal::new(ACTION, "Error trying to lock the resource."));
+            return Err(NebulaError::new(ACTION, "Error trying to lock the resource."));
         }
         document.lock = Some(Lock { level, uid: caller.uid, time, request });
         Ok(())
     }
 
-    pub(super) fn unlock(&mut self, id: i32, caller: &Caller) -> Result<(), Refusal> {
-        let document = self.open_locked(id, caller, Right::Manage)?;
+    pub(super) fn unlock(&mut self, id: i32, caller: &AuthenticatedUser) -> Result<(), NebulaError> {
+        let document = self.open_locked(id, caller, NebulaRight::Manage)?;
         if document.is_locked_by_another(caller) {
-            return Err(Refusal::new(ACTION, "Cannot unlock: Lock is owned by another user"));
+            return Err(NebulaError::new(ACTION, "Cannot unlock: Lock is owned by another user"));
         }
         document.lock = None;
         Ok(())
     }
 
-    pub(super) fn rename(&mut self, id: i32, caller: &Caller, name: &str) -> Result<(), Refusal> {
-        let document = self.open(id, caller, Right::Manage)?;
+    pub(super) fn rename(
+        &mut self,
+        id: i32,
+        caller: &AuthenticatedUser,
+        name: &str,
+    ) -> Result<(), NebulaError> {
+        let document = self.open(id, caller, NebulaRight::Manage)?;
         check_new_name(name)?;
         name.clone_into(&mut document.name);
         Ok(())
@@ -230,8 +245,8 @@ impl Documents {
 }
 
 /// Stricter than the first name. The names of machines are checked so too.
-pub(super) fn check_new_name(name: &str) -> Result<(), Refusal> {
-    let refuse = |why: String| Err(Refusal::new(ACTION, why));
+pub(super) fn check_new_name(name: &str) -> Result<(), NebulaError> {
+    let refuse = |why: String| Err(NebulaError::new(ACTION, why));
     if name.is_empty() {
         return refuse("Invalid NAME, it cannot be empty".into());
     }

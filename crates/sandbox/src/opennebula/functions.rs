@@ -2,7 +2,7 @@
 //! that runs.
 //!
 //! A background task looks around while there are machines or services on their way, lets them live on, and
-//! opens and closes the doors of the guests. So a demo can call what it was given.
+//! opens and closes the listeners of the guests. So a demo can call what it was given.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -19,10 +19,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::machines::{Lcm, Machine, State as Vm};
+use super::machines::{Lcm, SimulatedVm, State as Vm};
 use super::oneflow::OneFlow;
 use super::world::Nebula;
-use crate::answer::{JsonBody, Refusal};
+use crate::answer::{CallError, JsonBody};
 use crate::loopback;
 
 /// While something lives.
@@ -31,7 +31,7 @@ const TICK: Duration = Duration::from_millis(20);
 const REST: Duration = Duration::from_millis(200);
 
 /// Each needs a file of the process, and there are not many. Whoever comes later is silent until one closes.
-const DOORS_MAX: usize = 200;
+const LISTENERS_MAX: usize = 200;
 
 const BODY_BYTES_MAX: usize = 64 * 1024;
 const KEYS_MAX: usize = 100;
@@ -48,7 +48,7 @@ struct Guest {
 }
 
 impl Guest {
-    fn of(machine: &Machine) -> Option<Self> {
+    fn of(machine: &SimulatedVm) -> Option<Self> {
         // A guest does not notice that its machine is resized.
         let is_up =
             matches!(machine.state(), Vm::Active(Lcm::Running | Lcm::DiskResize | Lcm::HotplugResize));
@@ -60,19 +60,19 @@ impl Guest {
     }
 }
 
-/// Serves the guests until it is stopped, and closes all of their doors then.
+/// Serves the guests until it is stopped, and closes all of their listeners then.
 pub(crate) async fn run(nebula: Arc<Nebula>, flow: Arc<OneFlow>, stop: CancellationToken) {
-    let mut doors: HashMap<i32, Option<DropGuard>> = HashMap::new();
+    let mut listeners: HashMap<i32, Option<DropGuard>> = HashMap::new();
     loop {
         flow.settle();
         let (guests, lives) = look(&nebula);
-        doors.retain(|vm, _| guests.iter().any(|guest| guest.vm == *vm));
+        listeners.retain(|vm, _| guests.iter().any(|guest| guest.vm == *vm));
         for guest in guests {
-            if doors.len() >= DOORS_MAX {
+            if listeners.len() >= LISTENERS_MAX {
                 break;
             }
-            if let Entry::Vacant(door) = doors.entry(guest.vm) {
-                door.insert(loopback::open(guest.address, router(guest)).await);
+            if let Entry::Vacant(listener) = listeners.entry(guest.vm) {
+                listener.insert(loopback::open(guest.address, router(guest)).await);
             }
         }
         let wait = if lives || flow.has_moving() { TICK } else { REST };
@@ -86,9 +86,9 @@ pub(crate) async fn run(nebula: Arc<Nebula>, flow: Arc<OneFlow>, stop: Cancellat
 
 /// Who should answer now, and whether any machine is not over yet.
 fn look(nebula: &Nebula) -> (Vec<Guest>, bool) {
-    let estate = nebula.estate();
-    let guests = estate.vms().filter_map(Guest::of).collect();
-    let lives = estate.vms().any(|machine| !machine.is_done());
+    let nebula_state = nebula.nebula_state();
+    let guests = nebula_state.vms().filter_map(Guest::of).collect();
+    let lives = nebula_state.vms().any(|machine| !machine.is_done());
     (guests, lives)
 }
 
@@ -108,7 +108,7 @@ fn router(guest: Guest) -> Router {
         router.route("/v1/faas/execute-sync", post(execute))
     };
     router
-        .fallback(|| async { Refusal::new(StatusCode::NOT_FOUND, "this guest does not serve that path") })
+        .fallback(|| async { CallError::new(StatusCode::NOT_FOUND, "this guest does not serve that path") })
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
         .with_state(room)
 }
@@ -119,14 +119,14 @@ async fn show(State(room): State<Arc<Room>>) -> Json<Value> {
 
 /// A function is not run here; its parameters come back, so that whoever calls can see that it was reached.
 #[derive(Debug, Deserialize)]
-struct Call {
+struct FunctionCall {
     lang: String,
     fc: String,
     #[serde(default)]
     params: Vec<Value>,
 }
 
-async fn execute(State(room): State<Arc<Room>>, JsonBody(call): JsonBody<Call>) -> Response {
+async fn execute(State(room): State<Arc<Room>>, JsonBody(call): JsonBody<FunctionCall>) -> Response {
     if call.lang.is_empty() || call.fc.is_empty() {
         let body = json!({"ret_code": -1, "res": null, "err": "lang and fc must not be empty"});
         return (StatusCode::BAD_REQUEST, Json(body)).into_response();
@@ -136,7 +136,7 @@ async fn execute(State(room): State<Arc<Room>>, JsonBody(call): JsonBody<Call>) 
     Json(json!({"ret_code": 0, "res": res, "err": null, "guest": room.guest})).into_response()
 }
 
-async fn read(State(room): State<Arc<Room>>, Path(key): Path<String>) -> Result<Json<Value>, Refusal> {
+async fn read(State(room): State<Arc<Room>>, Path(key): Path<String>) -> Result<Json<Value>, CallError> {
     let found = room.data.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
     found.map(Json).ok_or_else(unknown_key)
 }
@@ -145,23 +145,23 @@ async fn write(
     State(room): State<Arc<Room>>,
     Path(key): Path<String>,
     JsonBody(value): JsonBody<Value>,
-) -> Result<StatusCode, Refusal> {
+) -> Result<StatusCode, CallError> {
     if key.chars().count() > KEY_CHARS_MAX {
-        return Err(Refusal::bad_request(format!("a key has at most {KEY_CHARS_MAX} characters")));
+        return Err(CallError::bad_request(format!("a key has at most {KEY_CHARS_MAX} characters")));
     }
     let mut data = room.data.lock().unwrap_or_else(PoisonError::into_inner);
     if data.len() >= KEYS_MAX && !data.contains_key(&key) {
-        return Err(Refusal::bad_request(format!("at most {KEYS_MAX} keys fit in here")));
+        return Err(CallError::bad_request(format!("at most {KEYS_MAX} keys fit in here")));
     }
     data.insert(key, value);
     Ok(StatusCode::NO_CONTENT)
 }
 
-async fn remove(State(room): State<Arc<Room>>, Path(key): Path<String>) -> Result<StatusCode, Refusal> {
+async fn remove(State(room): State<Arc<Room>>, Path(key): Path<String>) -> Result<StatusCode, CallError> {
     let removed = room.data.lock().unwrap_or_else(PoisonError::into_inner).remove(&key);
     removed.map(|_| StatusCode::NO_CONTENT).ok_or_else(unknown_key)
 }
 
-fn unknown_key() -> Refusal {
-    Refusal::new(StatusCode::NOT_FOUND, "there is no value under this key")
+fn unknown_key() -> CallError {
+    CallError::new(StatusCode::NOT_FOUND, "there is no value under this key")
 }

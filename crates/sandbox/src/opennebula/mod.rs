@@ -1,16 +1,16 @@
-//! OpenNebula as a far side: oned over XML-RPC, OneFlow over REST, and the guests of the machines.
+//! OpenNebula as an external system: oned over XML-RPC, OneFlow over REST, and the guests of the machines.
 //!
 //! It behaves like a live OpenNebula 6.8.3 or 7.4.0 with dummy drivers, as far as the engine talks to it.
 
+mod call_error;
 mod connections;
+mod delay_times;
 mod documents;
 mod faults;
 mod functions;
 mod machines;
 mod oned;
 mod oneflow;
-mod pace;
-mod refusal;
 mod release;
 mod template;
 mod template_text;
@@ -27,8 +27,8 @@ use axum::Router;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use self::connections::{Connections, CountingListener, Line};
-use self::oneflow::{KeptConnection, OneFlow};
+use self::connections::{ConnectionCalls, Connections, CountingListener};
+use self::oneflow::{IdleConnection, OneFlow};
 use self::world::Nebula;
 use crate::clock::Clock;
 use crate::connection::CuttingListener;
@@ -55,19 +55,19 @@ impl OpenNebula {
     /// Lets services and machines live on until now.
     pub(crate) fn settle(&self) {
         self.flow.settle();
-        drop(self.nebula.estate());
+        drop(self.nebula.nebula_state());
     }
 
     /// What people script and look at, on the port of the sandbox itself.
     pub(crate) fn routes(&self) -> Router {
         Router::new()
             .merge(script::routes("/opennebula/faults", &self.nebula.faults))
-            .merge(pace::routes(Arc::clone(&self.nebula)))
+            .merge(delay_times::routes(Arc::clone(&self.nebula)))
             .merge(release::routes(Arc::clone(&self.nebula)))
             .merge(connections::routes(Arc::clone(&self.connections)))
     }
 
-    /// Serves both doors and the guests until it is told to stop.
+    /// Serves both listeners and the guests until it is told to stop.
     pub(crate) fn serve(
         &self,
         servers: &mut JoinSet<io::Result<()>>,
@@ -76,12 +76,12 @@ impl OpenNebula {
         stop: &CancellationToken,
     ) {
         let listener = CountingListener::new(oned, Arc::clone(&self.connections));
-        let service = oned::routes(self, faults).into_make_service_with_connect_info::<Line>();
+        let service = oned::routes(self, faults).into_make_service_with_connect_info::<ConnectionCalls>();
         let stopped = stop.clone().cancelled_owned();
         servers.spawn(axum::serve(listener, service).with_graceful_shutdown(stopped).into_future());
 
         let service = oneflow::routes(&self.flow, faults, stop);
-        let service = service.into_make_service_with_connect_info::<KeptConnection>();
+        let service = service.into_make_service_with_connect_info::<IdleConnection>();
         let stopped = stop.clone().cancelled_owned();
         servers.spawn(axum::serve(oneflow, service).with_graceful_shutdown(stopped).into_future());
 

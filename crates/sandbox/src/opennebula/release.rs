@@ -8,7 +8,7 @@ use axum::{Json, Router};
 use serde::{Deserialize, Serialize};
 
 use super::world::Nebula;
-use crate::answer::{JsonBody, Refusal};
+use crate::answer::{CallError, JsonBody};
 
 /// Where the two differ, oned and OneFlow answer by this.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,14 +42,14 @@ pub(super) fn routes(nebula: Arc<Nebula>) -> Router {
 }
 
 async fn show(State(nebula): State<Arc<Nebula>>) -> Json<ReleaseBody> {
-    Json(ReleaseBody { release: nebula.estate().release })
+    Json(ReleaseBody { release: nebula.nebula_state().release })
 }
 
 /// What is stored stays as it is, as in an upgrade.
 async fn change(
     State(nebula): State<Arc<Nebula>>,
     JsonBody(body): JsonBody<ReleaseBody>,
-) -> Result<Json<ReleaseBody>, Refusal> {
-    nebula.estate().release = body.release;
+) -> Result<Json<ReleaseBody>, CallError> {
+    nebula.nebula_state().release = body.release;
     Ok(Json(body))
 }

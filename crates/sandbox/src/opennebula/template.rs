@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 /// Ordered by name; attributes of one name stay in the order in which they came.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Template {
+pub(crate) struct TemplateText {
     attributes: Vec<Attribute>,
 }
 
@@ -12,11 +12,11 @@ pub(crate) struct Template {
 pub(crate) struct Attribute {
     /// In capital letters.
     pub(crate) name: String,
-    pub(crate) value: Value,
+    pub(crate) value: TemplateValue,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Value {
+pub(crate) enum TemplateValue {
     Text(String),
     Vector(Vector),
 }
@@ -24,13 +24,13 @@ pub(crate) enum Value {
 /// A name appears once; of two, oned keeps the first.
 pub(crate) type Vector = BTreeMap<String, String>;
 
-impl Template {
+impl TemplateText {
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Attribute> {
         self.attributes.iter()
     }
 
     /// Adds an attribute beside those that have the same name.
-    pub(crate) fn add(&mut self, name: &str, value: Value) {
+    pub(crate) fn add(&mut self, name: &str, value: TemplateValue) {
         let name = name.to_ascii_uppercase();
         let position = self.attributes.partition_point(|attribute| attribute.name <= name);
         self.attributes.insert(position, Attribute { name, value });
@@ -39,12 +39,12 @@ impl Template {
     /// The attribute has this text and no other value.
     pub(crate) fn set(&mut self, name: &str, text: impl Into<String>) {
         self.remove(name);
-        self.add(name, Value::Text(text.into()));
+        self.add(name, TemplateValue::Text(text.into()));
     }
 
     pub(crate) fn set_vector(&mut self, name: &str, vector: Vector) {
         self.remove(name);
-        self.add(name, Value::Vector(vector));
+        self.add(name, TemplateValue::Vector(vector));
     }
 
     pub(crate) fn remove(&mut self, name: &str) {
@@ -55,8 +55,8 @@ impl Template {
     pub(crate) fn trim(&mut self) {
         for attribute in &mut self.attributes {
             match &mut attribute.value {
-                Value::Text(text) => *text = text.trim_matches(is_space).to_owned(),
-                Value::Vector(vector) => {
+                TemplateValue::Text(text) => *text = text.trim_matches(is_space).to_owned(),
+                TemplateValue::Vector(vector) => {
                     for text in vector.values_mut() {
                         *text = text.trim_matches(is_space).to_owned();
                     }
@@ -68,7 +68,7 @@ impl Template {
     /// Takes the blanks after the texts of one name away.
     pub(crate) fn trim_end(&mut self, name: &str) {
         for attribute in self.attributes.iter_mut().filter(|attribute| attribute.name == name) {
-            if let Value::Text(text) = &mut attribute.value {
+            if let TemplateValue::Text(text) = &mut attribute.value {
                 *text = text.trim_end_matches(is_space).to_owned();
             }
         }
@@ -76,8 +76,9 @@ impl Template {
 
     /// A vector without members does not survive being stored.
     pub(crate) fn drop_empty_vectors(&mut self) {
-        self.attributes
-            .retain(|attribute| !matches!(&attribute.value, Value::Vector(vector) if vector.is_empty()));
+        self.attributes.retain(
+            |attribute| !matches!(&attribute.value, TemplateValue::Vector(vector) if vector.is_empty()),
+        );
     }
 
     pub(crate) fn has(&self, name: &str) -> bool {
@@ -88,8 +89,8 @@ impl Template {
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
         self.attributes.iter().filter(|attribute| attribute.name == name).find_map(|attribute| {
             match &attribute.value {
-                Value::Text(text) => Some(text.as_str()),
-                Value::Vector(_) => None,
+                TemplateValue::Text(text) => Some(text.as_str()),
+                TemplateValue::Vector(_) => None,
             }
         })
     }
@@ -101,29 +102,29 @@ impl Template {
     pub(crate) fn vectors_mut(&mut self, name: &str) -> impl Iterator<Item = &mut Vector> {
         let named = self.attributes.iter_mut().filter(move |attribute| attribute.name == name);
         named.filter_map(|attribute| match &mut attribute.value {
-            Value::Vector(vector) => Some(vector),
-            Value::Text(_) => None,
+            TemplateValue::Vector(vector) => Some(vector),
+            TemplateValue::Text(_) => None,
         })
     }
 
     /// Takes what the other one has; its names replace all of the same name, and an empty vector only removes.
-    pub(crate) fn merge(&mut self, other: Template) {
+    pub(crate) fn merge(&mut self, other: TemplateText) {
         for attribute in &other.attributes {
             self.remove(&attribute.name);
         }
         for Attribute { name, value } in other.attributes {
-            if !matches!(&value, Value::Vector(vector) if vector.is_empty()) {
+            if !matches!(&value, TemplateValue::Vector(vector) if vector.is_empty()) {
                 self.add(&name, value);
             }
         }
     }
 
     /// Takes the attributes of these names out of this one.
-    pub(crate) fn split_off(&mut self, is_taken: impl Fn(&str) -> bool) -> Template {
+    pub(crate) fn split_off(&mut self, is_taken: impl Fn(&str) -> bool) -> TemplateText {
         let attributes = std::mem::take(&mut self.attributes);
         let (taken, kept) = attributes.into_iter().partition(|attribute| is_taken(&attribute.name));
         self.attributes = kept;
-        Template { attributes: taken }
+        TemplateText { attributes: taken }
     }
 }
 
@@ -134,7 +135,7 @@ fn is_space(c: char) -> bool {
 
 fn vector(attribute: &Attribute) -> Option<&Vector> {
     match &attribute.value {
-        Value::Vector(vector) => Some(vector),
-        Value::Text(_) => None,
+        TemplateValue::Vector(vector) => Some(vector),
+        TemplateValue::Text(_) => None,
     }
 }

@@ -5,11 +5,11 @@
 //! first quotation mark that no backslash precedes.
 
 use super::release::Release;
-use super::template::{Template, Value, Vector};
+use super::template::{TemplateText, TemplateValue, Vector};
 use super::xml;
 
 /// Reads text, or XML where the first character is `<`. The error is what oned says about it.
-pub(crate) fn parse(text: &str, release: Release) -> Result<Template, String> {
+pub(crate) fn parse(text: &str, release: Release) -> Result<TemplateText, String> {
     let mut template = if text.starts_with('<') {
         xml::read_template(text).ok_or("Parse error: XML Template malformed.")?
     } else {
@@ -164,8 +164,8 @@ struct Parser<'a> {
 }
 
 impl Parser<'_> {
-    fn template(mut self) -> Result<Template, String> {
-        let mut template = Template::default();
+    fn template(mut self) -> Result<TemplateText, String> {
+        let mut template = TemplateText::default();
         loop {
             let name = match self.scanner.next() {
                 Token::Variable(name) => name,
@@ -173,7 +173,7 @@ impl Parser<'_> {
                 other => return Err(self.unexpected(&other, "$end")),
             };
             match self.scanner.next() {
-                Token::EqualEmpty => template.add(&name, Value::Text(String::new())),
+                Token::EqualEmpty => template.add(&name, TemplateValue::Text(String::new())),
                 Token::Equal => {
                     let value = self.value()?;
                     template.add(&name, value);
@@ -183,10 +183,10 @@ impl Parser<'_> {
         }
     }
 
-    fn value(&mut self) -> Result<Value, String> {
+    fn value(&mut self) -> Result<TemplateValue, String> {
         match self.scanner.next() {
-            Token::String(text) => Ok(Value::Text(unescape(&text))),
-            Token::OpenBracket => self.vector().map(Value::Vector),
+            Token::String(text) => Ok(TemplateValue::Text(unescape(&text))),
+            Token::OpenBracket => self.vector().map(TemplateValue::Vector),
             Token::Data => Err("Parse error.".into()),
             other => Err(self.unexpected(&other, "OBRACKET or CCDATA or STRING")),
         }

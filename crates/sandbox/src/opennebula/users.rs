@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 use time::OffsetDateTime;
 use uuid::Uuid;
 
-use super::refusal::{AUTHORIZATION, Refusal};
+use super::call_error::{AUTHORIZATION, NebulaError};
 use super::xml::write;
 
 /// Of every user; oned refuses an eleventh while ten are valid.
@@ -14,22 +14,22 @@ const TOKENS_MAX: usize = 10;
 
 /// Who calls, and also whose a thing is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Caller {
+pub(crate) struct AuthenticatedUser {
     pub(crate) uid: i32,
     pub(crate) gid: i32,
     pub(crate) name: String,
     pub(crate) group: String,
 }
 
-impl Caller {
+impl AuthenticatedUser {
     /// The owner of all fixtures.
     pub(crate) fn oneadmin() -> Self {
-        Caller { uid: 0, gid: 0, name: "oneadmin".into(), group: "oneadmin".into() }
+        AuthenticatedUser { uid: 0, gid: 0, name: "oneadmin".into(), group: "oneadmin".into() }
     }
 
     /// oneadmin, on behalf of the group of ordinary users.
     pub(crate) fn oneadmin_for_users() -> Self {
-        Caller { gid: 1, group: "users".into(), ..Caller::oneadmin() }
+        AuthenticatedUser { gid: 1, group: "users".into(), ..AuthenticatedUser::oneadmin() }
     }
 
     pub(crate) fn is_admin(&self) -> bool {
@@ -38,18 +38,18 @@ impl Caller {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Right {
+pub(crate) enum NebulaRight {
     Use,
     Manage,
     Admin,
 }
 
-impl Right {
+impl NebulaRight {
     fn name(self) -> &'static str {
         match self {
-            Right::Use => "USE",
-            Right::Manage => "MANAGE",
-            Right::Admin => "ADMIN",
+            NebulaRight::Use => "USE",
+            NebulaRight::Manage => "MANAGE",
+            NebulaRight::Admin => "ADMIN",
         }
     }
 }
@@ -92,11 +92,11 @@ impl Permissions {
         }
     }
 
-    fn grants(self, caller: &Caller, owner: &Caller, right: Right) -> bool {
+    fn grants(self, caller: &AuthenticatedUser, owner: &AuthenticatedUser, right: NebulaRight) -> bool {
         let bit = match right {
-            Right::Use => USE,
-            Right::Manage => MANAGE,
-            Right::Admin => ADMIN,
+            NebulaRight::Use => USE,
+            NebulaRight::Manage => MANAGE,
+            NebulaRight::Admin => ADMIN,
         };
         caller.is_admin()
             || (caller.uid == owner.uid && self.owner & bit != 0)
@@ -127,48 +127,53 @@ pub(crate) trait Owned {
     const OBJECT: &'static str;
 
     fn id(&self) -> i32;
-    fn owner(&self) -> &Caller;
+    fn owner(&self) -> &AuthenticatedUser;
     fn permissions(&self) -> Permissions;
 
-    fn is_open_to(&self, caller: &Caller, right: Right) -> bool {
+    fn is_open_to(&self, caller: &AuthenticatedUser, right: NebulaRight) -> bool {
         self.permissions().grants(caller, self.owner(), right)
     }
 
-    fn require(&self, caller: &Caller, right: Right) -> Result<(), Refusal> {
+    fn require(&self, caller: &AuthenticatedUser, right: NebulaRight) -> Result<(), NebulaError> {
         if self.is_open_to(caller, right) {
             return Ok(());
         }
-        Err(Refusal::unauthorized(caller, right, Self::OBJECT, Some(self.id())))
+        Err(NebulaError::unauthorized(caller, right, Self::OBJECT, Some(self.id())))
     }
 }
 
-impl Refusal {
-    pub(super) fn unauthorized(caller: &Caller, right: Right, object: &str, id: Option<i32>) -> Self {
+impl NebulaError {
+    pub(super) fn unauthorized(
+        caller: &AuthenticatedUser,
+        right: NebulaRight,
+        object: &str,
+        id: Option<i32>,
+    ) -> Self {
         let which = id.map(|id| format!(" [{id}]")).unwrap_or_default();
         let why =
             format!("User [{}] : Not authorized to perform {} {object}{which}.", caller.uid, right.name());
-        Refusal::new(AUTHORIZATION, why)
+        NebulaError::new(AUTHORIZATION, why)
     }
 }
 
 #[derive(Debug)]
 pub(crate) struct Users {
-    users: Vec<User>,
+    users: Vec<SimulatedUser>,
 }
 
 #[derive(Debug)]
-pub(super) struct User {
-    pub(super) caller: Caller,
+pub(super) struct SimulatedUser {
+    pub(super) caller: AuthenticatedUser,
     password: &'static str,
     /// For the tokens of its machines.
     token_password: String,
     tokens: Vec<Token>,
 }
 
-impl User {
+impl SimulatedUser {
     /// `<USER>` as `one.user.info` answers it to those who may see it.
     pub(super) fn to_xml(&self) -> String {
-        let Caller { uid, gid, name, group } = &self.caller;
+        let AuthenticatedUser { uid, gid, name, group } = &self.caller;
         let mut out = String::from("<USER>");
         write(&mut out, "ID", uid);
         write(&mut out, "GID", gid);
@@ -213,8 +218,8 @@ struct Token {
 
 impl Users {
     pub(super) fn new() -> Self {
-        let user = |uid, gid, name: &str, group: &str, password| User {
-            caller: Caller { uid, gid, name: name.into(), group: group.into() },
+        let user = |uid, gid, name: &str, group: &str, password| SimulatedUser {
+            caller: AuthenticatedUser { uid, gid, name: name.into(), group: group.into() },
             password,
             token_password: random_hex(),
             tokens: Vec::new(),
@@ -229,17 +234,22 @@ impl Users {
         }
     }
 
-    pub(crate) fn authenticate(&self, name: &str, secret: &str, now: OffsetDateTime) -> Option<Caller> {
+    pub(crate) fn authenticate(
+        &self,
+        name: &str,
+        secret: &str,
+        now: OffsetDateTime,
+    ) -> Option<AuthenticatedUser> {
         let user = self.users.iter().find(|user| user.caller.name == name)?;
         let is_token = |token: &Token| token.text == secret && token.expires_at.is_none_or(|end| now < end);
         (user.password == secret || user.tokens.iter().any(is_token)).then(|| user.caller.clone())
     }
 
-    pub(super) fn with_uid(&self, uid: i32) -> Option<&User> {
+    pub(super) fn with_uid(&self, uid: i32) -> Option<&SimulatedUser> {
         self.users.iter().find(|user| user.caller.uid == uid)
     }
 
-    pub(super) fn named(&self, name: &str) -> Option<&Caller> {
+    pub(super) fn named(&self, name: &str) -> Option<&AuthenticatedUser> {
         self.users.iter().map(|user| &user.caller).find(|caller| caller.name == name)
     }
 

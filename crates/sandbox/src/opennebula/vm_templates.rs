@@ -2,22 +2,22 @@
 
 use time::OffsetDateTime;
 
+use super::call_error::NebulaError;
 use super::machines::extended;
-use super::refusal::Refusal;
 use super::release::Release;
-use super::template::Template;
+use super::template::TemplateText;
 use super::template_text;
-use super::users::{Caller, Owned, Permissions, Right};
+use super::users::{AuthenticatedUser, NebulaRight, Owned, Permissions};
 use super::xml::{write, write_head, write_permissions, write_template};
 
 #[derive(Debug)]
 pub(crate) struct VmTemplate {
     pub(crate) id: i32,
     name: String,
-    owner: Caller,
+    owner: AuthenticatedUser,
     permissions: Permissions,
     registered_at: OffsetDateTime,
-    pub(super) template: Template,
+    pub(super) template: TemplateText,
     /// Every machine of it ends in `BOOT_FAILURE`.
     pub(super) boot_fails: bool,
 }
@@ -58,7 +58,7 @@ impl VmTemplates {
         let fixture = |(id, (name, parts, is_open)): (i32, &(&str, &[&str], bool))| VmTemplate {
             id,
             name: (*name).to_owned(),
-            owner: Caller::oneadmin_for_users(),
+            owner: AuthenticatedUser::oneadmin_for_users(),
             permissions: if *is_open { Permissions::GROUP_USE } else { Permissions::PRIVATE },
             registered_at,
             template: template_text::parse(&parts.concat(), Release::Six).expect("a test reads all fixtures"),
@@ -71,12 +71,12 @@ impl VmTemplates {
         self.all.iter().find(|template| template.id == id)
     }
 
-    pub(super) fn open(&self, id: i32, caller: &Caller) -> Result<&VmTemplate, Refusal> {
+    pub(super) fn open(&self, id: i32, caller: &AuthenticatedUser) -> Result<&VmTemplate, NebulaError> {
         if id < 0 {
-            return Err(Refusal::unauthorized(caller, Right::Use, VmTemplate::OBJECT, None));
+            return Err(NebulaError::unauthorized(caller, NebulaRight::Use, VmTemplate::OBJECT, None));
         }
-        let template = self.get(id).ok_or_else(|| Refusal::missing("virtual machine template", id))?;
-        template.require(caller, Right::Use)?;
+        let template = self.get(id).ok_or_else(|| NebulaError::missing("virtual machine template", id))?;
+        template.require(caller, NebulaRight::Use)?;
         Ok(template)
     }
 }
@@ -105,7 +105,7 @@ impl Owned for VmTemplate {
         self.id
     }
 
-    fn owner(&self) -> &Caller {
+    fn owner(&self) -> &AuthenticatedUser {
         &self.owner
     }
 
@@ -122,9 +122,12 @@ mod tests {
     fn all_fixtures_can_be_read() {
         let templates = VmTemplates::fixtures(OffsetDateTime::UNIX_EPOCH);
         assert_eq!(templates.all.len(), FIXTURES.len());
-        assert_eq!(templates.open(7, &Caller::oneadmin()).unwrap().template.vectors("DISK").count(), 2);
-        let cognit = Caller { uid: 2, gid: 1, name: "cognit".into(), group: "users".into() };
-        let refusal = templates.open(9, &cognit).unwrap_err();
-        assert_eq!(refusal.message, "User [2] : Not authorized to perform USE TEMPLATE [9].");
+        assert_eq!(
+            templates.open(7, &AuthenticatedUser::oneadmin()).unwrap().template.vectors("DISK").count(),
+            2
+        );
+        let cognit = AuthenticatedUser { uid: 2, gid: 1, name: "cognit".into(), group: "users".into() };
+        let call_error = templates.open(9, &cognit).unwrap_err();
+        assert_eq!(call_error.message, "User [2] : Not authorized to perform USE TEMPLATE [9].");
     }
 }

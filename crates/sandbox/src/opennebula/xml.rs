@@ -8,14 +8,14 @@ use std::fmt::{Display, Write};
 use quick_xml::Reader;
 use quick_xml::events::{BytesRef, Event};
 
-use super::template::{Template, Value, Vector};
-use super::users::{Caller, Permissions};
+use super::template::{TemplateText, TemplateValue, Vector};
+use super::users::{AuthenticatedUser, Permissions};
 
 /// Deeper than everything that is ever sent.
 const DEPTH_MAX: usize = 32;
 
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Node {
+pub(super) enum XmlNode {
     Element(Element),
     /// Plain text, with its references resolved.
     Text(String),
@@ -27,14 +27,14 @@ pub(super) enum Node {
 #[derive(Debug, PartialEq, Eq, Default)]
 pub(super) struct Element {
     pub(super) name: String,
-    pub(super) children: Vec<Node>,
+    pub(super) children: Vec<XmlNode>,
 }
 
 impl Element {
     /// The child elements; text between them does not matter.
     pub(super) fn elements(&self) -> impl Iterator<Item = &Element> {
         self.children.iter().filter_map(|node| match node {
-            Node::Element(element) => Some(element),
+            XmlNode::Element(element) => Some(element),
             _ => None,
         })
     }
@@ -46,15 +46,15 @@ impl Element {
 
     /// All text directly inside.
     pub(super) fn text(&self) -> String {
-        self.children.iter().filter_map(Node::content).collect()
+        self.children.iter().filter_map(XmlNode::content).collect()
     }
 }
 
-impl Node {
+impl XmlNode {
     fn content(&self) -> Option<&str> {
         match self {
-            Node::Text(text) | Node::Data(text) => Some(text),
-            Node::Element(_) | Node::Comment => None,
+            XmlNode::Text(text) | XmlNode::Data(text) => Some(text),
+            XmlNode::Element(_) | XmlNode::Comment => None,
         }
     }
 }
@@ -77,27 +77,27 @@ pub(super) fn read(text: &str) -> Option<Element> {
             }
             Event::Empty(start) => {
                 let element = Element { name: start.name().as_ref().to_owned(), children: Vec::new() };
-                inside.children.push(Node::Element(element));
+                inside.children.push(XmlNode::Element(element));
             }
             Event::End(_) => {
                 let element = open.pop()?;
-                open.last_mut()?.children.push(Node::Element(element));
+                open.last_mut()?.children.push(XmlNode::Element(element));
             }
             Event::Text(text) => append(inside, &one_line_end(&text)),
             Event::GeneralRef(reference) => append(inside, &resolve(&reference)?),
-            Event::CData(data) => inside.children.push(Node::Data(one_line_end(&data))),
-            Event::Comment(_) => inside.children.push(Node::Comment),
+            Event::CData(data) => inside.children.push(XmlNode::Data(one_line_end(&data))),
+            Event::Comment(_) => inside.children.push(XmlNode::Comment),
             Event::Decl(_) | Event::PI(_) | Event::DocType(_) => {}
             Event::Eof => break,
         }
     }
     let document = open.pop().filter(|_| open.is_empty())?;
-    let is_blank = |node: &Node| node.content().is_none_or(|text| text.trim().is_empty());
+    let is_blank = |node: &XmlNode| node.content().is_none_or(|text| text.trim().is_empty());
     if !document.children.iter().all(is_blank) {
         return None;
     }
     let mut roots = document.children.into_iter().filter_map(|node| match node {
-        Node::Element(element) => Some(element),
+        XmlNode::Element(element) => Some(element),
         _ => None,
     });
     roots.next().filter(|_| roots.next().is_none())
@@ -115,8 +115,8 @@ fn one_line_end(text: &str) -> String {
 
 fn append(element: &mut Element, text: &str) {
     match element.children.last_mut() {
-        Some(Node::Text(before)) => before.push_str(text),
-        _ => element.children.push(Node::Text(text.to_owned())),
+        Some(XmlNode::Text(before)) => before.push_str(text),
+        _ => element.children.push(XmlNode::Text(text.to_owned())),
     }
 }
 
@@ -128,23 +128,23 @@ fn resolve(reference: &BytesRef<'_>) -> Option<String> {
 }
 
 /// A template in XML. What has more than one piece of text is no attribute, and is left out without a word.
-pub(super) fn read_template(text: &str) -> Option<Template> {
+pub(super) fn read_template(text: &str) -> Option<TemplateText> {
     let root = read(text)?;
-    let mut template = Template::default();
+    let mut template = TemplateText::default();
     for element in root.elements() {
         if let [node] = element.children.as_slice()
             && let Some(text) = node.content()
         {
-            template.add(&element.name, Value::Text(text.to_owned()));
+            template.add(&element.name, TemplateValue::Text(text.to_owned()));
         } else if element.elements().next().is_some() {
-            template.add(&element.name, Value::Vector(read_vector(element)));
+            template.add(&element.name, TemplateValue::Vector(read_vector(element)));
         }
     }
     Some(template)
 }
 
 fn read_vector(element: &Element) -> Vector {
-    let value = |child: &Element| child.children.first().and_then(Node::content).map(str::to_owned);
+    let value = |child: &Element| child.children.first().and_then(XmlNode::content).map(str::to_owned);
     element.elements().filter_map(|child| Some((child.name.to_ascii_uppercase(), value(child)?))).collect()
 }
 
@@ -152,12 +152,12 @@ pub(super) fn write(out: &mut String, name: &str, value: impl Display) {
     write!(out, "<{name}>{value}</{name}>").expect("writing to a string cannot fail");
 }
 
-pub(super) fn write_template(out: &mut String, name: &str, template: &Template) {
+pub(super) fn write_template(out: &mut String, name: &str, template: &TemplateText) {
     let mut inside = String::new();
     for attribute in template.iter() {
         match &attribute.value {
-            Value::Text(text) => write_data(&mut inside, &attribute.name, text),
-            Value::Vector(vector) => {
+            TemplateValue::Text(text) => write_data(&mut inside, &attribute.name, text),
+            TemplateValue::Vector(vector) => {
                 let mut values = String::new();
                 for (name, text) in vector {
                     write_data(&mut values, name, text);
@@ -174,7 +174,7 @@ fn write_data(out: &mut String, name: &str, text: &str) {
 }
 
 /// ID, UID, GID, UNAME, GNAME and NAME, with which every object begins.
-pub(super) fn write_head(out: &mut String, id: i32, owner: &Caller, name: &str) {
+pub(super) fn write_head(out: &mut String, id: i32, owner: &AuthenticatedUser, name: &str) {
     write(out, "ID", id);
     write(out, "UID", owner.uid);
     write(out, "GID", owner.gid);
@@ -227,7 +227,7 @@ mod tests {
 
     #[test]
     fn what_is_written_is_not_escaped() {
-        let mut template = Template::default();
+        let mut template = TemplateText::default();
         template.set("BODY", "a]]></BODY><EVIL>1</EVIL><BODY><![CDATA[");
         let mut out = String::new();
         write_template(&mut out, "TEMPLATE", &template);

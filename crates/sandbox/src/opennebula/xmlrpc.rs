@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::vec;
 
-use super::refusal::Refusal;
+use super::call_error::NebulaError;
 use super::release::Release;
 use super::xml::{self, Element};
 
@@ -12,7 +12,7 @@ const TYPE_FAULT: i32 = -501;
 const METHOD_FAULT: i32 = -506;
 
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Call {
+pub(super) struct XmlRpcCall {
     pub(super) method: String,
     pub(super) params: Params,
 }
@@ -35,18 +35,18 @@ enum Param {
 
 /// The call itself was wrong, so nobody looked at what it asks for.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Fault {
+pub(super) struct XmlRpcFault {
     code: i32,
     text: String,
 }
 
-impl Fault {
+impl XmlRpcFault {
     fn new(code: i32, text: impl Into<String>) -> Self {
-        Fault { code, text: text.into() }
+        XmlRpcFault { code, text: text.into() }
     }
 
     pub(super) fn unknown_method(method: &str) -> Self {
-        Fault::new(METHOD_FAULT, format!("Method '{method}' not defined"))
+        XmlRpcFault::new(METHOD_FAULT, format!("Method '{method}' not defined"))
     }
 
     pub(super) fn to_xml(&self) -> String {
@@ -62,27 +62,27 @@ impl Fault {
 
 /// What a method gives back.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Reply {
+pub(super) enum XmlRpcReply {
     Text(String),
     Integer(i32),
 }
 
-impl Reply {
+impl XmlRpcReply {
     pub(super) fn to_xml(&self) -> String {
         let mut items = String::from("<value><boolean>1</boolean></value>\r\n");
         match self {
-            Reply::Text(text) => push_text(&mut items, text),
-            Reply::Integer(number) => push_line(&mut items, *number),
+            XmlRpcReply::Text(text) => push_text(&mut items, text),
+            XmlRpcReply::Integer(number) => push_line(&mut items, *number),
         }
         push_line(&mut items, 0);
         array(&items)
     }
 }
 
-pub(super) fn refusal_to_xml(refusal: &Refusal, method: &str) -> String {
+pub(super) fn error_to_xml(call_error: &NebulaError, method: &str) -> String {
     let mut items = String::from("<value><boolean>0</boolean></value>\r\n");
-    push_text(&mut items, &refusal.text(method));
-    for number in [refusal.errno, refusal.object] {
+    push_text(&mut items, &call_error.text(method));
+    for number in [call_error.errno, call_error.object] {
         push_line(&mut items, number);
     }
     items += "<value><i8>-1</i8></value>\r\n";
@@ -127,10 +127,11 @@ fn escape(out: &mut String, text: &str) {
     }
 }
 
-impl Call {
-    pub(super) fn read(body: &str) -> Result<Self, Fault> {
-        let not_proper =
-            |why: String| Fault::new(PARSE_FAULT, format!("Call XML not a proper XML-RPC call.  {why}"));
+impl XmlRpcCall {
+    pub(super) fn read(body: &str) -> Result<Self, XmlRpcFault> {
+        let not_proper = |why: String| {
+            XmlRpcFault::new(PARSE_FAULT, format!("Call XML not a proper XML-RPC call.  {why}"))
+        };
         let Some(root) = xml::read(body) else {
             return Err(not_proper(format!("Call is not valid XML.  {}", xml_error(body))));
         };
@@ -146,7 +147,7 @@ impl Call {
         };
         let params = named("params").map(|params| params.elements().map(param).collect::<Vec<_>>());
         let params = Params { rest: params.unwrap_or_default().into_iter(), release: Release::default() };
-        Ok(Call { method: method.text().trim().to_owned(), params })
+        Ok(XmlRpcCall { method: method.text().trim().to_owned(), params })
     }
 }
 
@@ -178,14 +179,14 @@ fn param(param: &Element) -> Param {
 }
 
 impl Params {
-    pub(super) fn text(&mut self) -> Result<String, Fault> {
+    pub(super) fn text(&mut self) -> Result<String, XmlRpcFault> {
         match self.next()? {
             Param::Text(text) => Ok(text),
             _ => Err(mistyped("string")),
         }
     }
 
-    pub(super) fn integer(&mut self) -> Result<i32, Fault> {
+    pub(super) fn integer(&mut self) -> Result<i32, XmlRpcFault> {
         match self.next()? {
             Param::Integer(number) => Ok(number),
             _ => Err(mistyped("integer")),
@@ -198,7 +199,7 @@ impl Params {
     }
 
     /// 6.8 takes a number as well.
-    pub(super) fn boolean(&mut self) -> Result<bool, Fault> {
+    pub(super) fn boolean(&mut self) -> Result<bool, XmlRpcFault> {
         match self.next()? {
             Param::Boolean(value) => Ok(value),
             Param::Integer(number) if self.release == Release::Six => Ok(number != 0),
@@ -207,20 +208,20 @@ impl Params {
     }
 
     /// One that later versions added, and that may be missing.
-    pub(super) fn optional_boolean(&mut self) -> Result<bool, Fault> {
+    pub(super) fn optional_boolean(&mut self) -> Result<bool, XmlRpcFault> {
         if self.rest.as_slice().is_empty() { Ok(false) } else { self.boolean() }
     }
 
-    pub(super) fn optional_text(&mut self) -> Result<String, Fault> {
+    pub(super) fn optional_text(&mut self) -> Result<String, XmlRpcFault> {
         if self.rest.as_slice().is_empty() { Ok(String::new()) } else { self.text() }
     }
 
-    pub(super) fn optional_integer(&mut self) -> Result<Option<i32>, Fault> {
+    pub(super) fn optional_integer(&mut self) -> Result<Option<i32>, XmlRpcFault> {
         if self.rest.as_slice().is_empty() { Ok(None) } else { self.integer().map(Some) }
     }
 
-    fn next(&mut self) -> Result<Param, Fault> {
-        self.rest.next().ok_or_else(|| Fault::new(TYPE_FAULT, "Not enough parameters"))
+    fn next(&mut self) -> Result<Param, XmlRpcFault> {
+        self.rest.next().ok_or_else(|| XmlRpcFault::new(TYPE_FAULT, "Not enough parameters"))
     }
 }
 
@@ -232,8 +233,8 @@ impl PartialEq for Params {
 
 impl Eq for Params {}
 
-fn mistyped(wanted: &str) -> Fault {
-    Fault::new(TYPE_FAULT, format!("Parameter that is supposed to be {wanted} is not"))
+fn mistyped(wanted: &str) -> XmlRpcFault {
+    XmlRpcFault::new(TYPE_FAULT, format!("Parameter that is supposed to be {wanted} is not"))
 }
 
 #[cfg(test)]
@@ -243,12 +244,12 @@ mod tests {
     /// The lengths were recorded.
     #[test]
     fn answers_are_as_long_as_recorded() {
-        assert_eq!(Reply::Text("6.8.3".into()).to_xml().len(), 263);
-        assert_eq!(Reply::Integer(0).to_xml().len(), 251);
-        let refusal = Refusal::missing("virtual machine", 999_999);
-        assert_eq!(refusal_to_xml(&refusal, "one.vm.info").len(), 374);
-        assert_eq!(Fault::unknown_method("one.no.such").to_xml().len(), 312);
-        let unclosed = Call::read("<nope").unwrap_err();
+        assert_eq!(XmlRpcReply::Text("6.8.3".into()).to_xml().len(), 263);
+        assert_eq!(XmlRpcReply::Integer(0).to_xml().len(), 251);
+        let call_error = NebulaError::missing("virtual machine", 999_999);
+        assert_eq!(error_to_xml(&call_error, "one.vm.info").len(), 374);
+        assert_eq!(XmlRpcFault::unknown_method("one.no.such").to_xml().len(), 312);
+        let unclosed = XmlRpcCall::read("<nope").unwrap_err();
         assert_eq!(unclosed.to_xml().len(), 416);
     }
 
@@ -258,7 +259,7 @@ mod tests {
             <param><value><string>a &lt; b</string></value></param><param><value>bare</value></param>\
             <param><value><i4>-3</i4></value></param><param><value><boolean>1</boolean></value></param>\
             <param><value><i8>1</i8></value></param></params></methodCall>";
-        let Call { method, mut params } = Call::read(body).unwrap();
+        let XmlRpcCall { method, mut params } = XmlRpcCall::read(body).unwrap();
         assert_eq!(method, "m");
         assert_eq!((params.text(), params.text()), (Ok("a < b".into()), Ok("bare".into())));
         assert_eq!((params.integer(), params.optional_boolean()), (Ok(-3), Ok(true)));

@@ -2,22 +2,22 @@
 
 use serde_json::Value;
 
-use crate::graphql::Refused;
+use crate::graphql::GraphqlError;
 
 const AGENT: &str = "compass-runtime-agent";
 
 /// Without a configuration of Kyma, where the schema allows that, a cluster without Kyma is made.
-pub(super) fn provision(config: &Value) -> Result<(), Refused> {
+pub(super) fn provision(config: &Value) -> Result<(), GraphqlError> {
     // The GraphQL library takes a text where an input object is meant.
     for path in ["/clusterConfig", "/clusterConfig/gardenerConfig"] {
         if !config.pointer(path).is_some_and(Value::is_object) {
-            return Err(Refused::bad_request(format!(
+            return Err(GraphqlError::bad_request(format!(
                 "cannot provision a runtime: {path} must be an object"
             )));
         }
     }
     if !config["runtimeInput"].is_object() {
-        return Err(Refused::bad_request(
+        return Err(GraphqlError::bad_request(
             "cannot provision a runtime without its input: runtimeInput is missing",
         ));
     }
@@ -27,21 +27,25 @@ pub(super) fn provision(config: &Value) -> Result<(), Refused> {
     kyma(&config["kymaConfig"])
 }
 
-pub(super) fn kyma(kyma: &Value) -> Result<(), Refused> {
+pub(super) fn kyma(kyma: &Value) -> Result<(), GraphqlError> {
     if kyma.is_null() {
-        return Err(Refused::bad_request("cannot provision a runtime without Kyma: kymaConfig is missing"));
+        return Err(GraphqlError::bad_request(
+            "cannot provision a runtime without Kyma: kymaConfig is missing",
+        ));
     }
     let components = one_or_many(&kyma["components"]);
     if components.is_empty() {
-        return Err(Refused::bad_request("cannot provision a runtime: the list of Kyma components is empty"));
+        return Err(GraphqlError::bad_request(
+            "cannot provision a runtime: the list of Kyma components is empty",
+        ));
     }
     if !components.iter().any(|component| component["component"] == AGENT) {
         let message = format!("cannot provision a runtime: the component {AGENT} is required");
-        return Err(Refused::bad_request(message));
+        return Err(GraphqlError::bad_request(message));
     }
     let version = kyma["version"].as_str().unwrap_or_default();
     if !is_known(version) {
-        return Err(Refused::bad_request(format!("the Kyma version {version:?} was not found")));
+        return Err(GraphqlError::bad_request(format!("the Kyma version {version:?} was not found")));
     }
     Ok(())
 }

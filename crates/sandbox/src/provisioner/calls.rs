@@ -2,19 +2,19 @@
 
 use serde_json::{Value, json};
 
-use super::faults::{Call, Subject};
+use super::faults::{FaultMatch, ScriptedCall};
 use super::operation::OperationKind;
-use super::runtimes::Runtime;
+use super::runtimes::SimulatedRuntime;
 use super::{Provisioner, RUNTIME, admission};
-use crate::graphql::{Arguments, Caller, Refused, Root};
-use crate::ledger::Made;
+use crate::graphql::{Arguments, GraphqlError, GraphqlUser, Root};
+use crate::ledger::EffectResult;
 
 const INSTANCE_LABEL: &str = "broker_instance_id";
 
 impl Root for Provisioner {
-    fn answer(&self, field: &str, arguments: Arguments, caller: &Caller) -> Result<Value, Refused> {
+    fn answer(&self, field: &str, arguments: Arguments, caller: &GraphqlUser) -> Result<Value, GraphqlError> {
         if caller.tenant.is_empty() {
-            return Err(Refused::bad_request("tenant header is empty"));
+            return Err(GraphqlError::bad_request("tenant header is empty"));
         }
         let id = arguments.get("id").and_then(Value::as_str).unwrap_or_default();
         let config = arguments.get("config").unwrap_or(&Value::Null);
@@ -28,25 +28,25 @@ impl Root for Provisioner {
             "reconnectRuntimeAgent" => self.settled().owned(id, caller).map(|_| json!("")),
             "runtimeStatus" => self.runtime_status(id, caller),
             "runtimeOperationStatus" => self.operation_status(id, caller),
-            other => Err(Refused::internal(format!("the field {other} is not implemented"))),
+            other => Err(GraphqlError::internal(format!("the field {other} is not implemented"))),
         }
     }
 }
 
 impl Provisioner {
-    fn provision(&self, config: &Value, caller: &Caller) -> Result<Value, Refused> {
+    fn provision(&self, config: &Value, caller: &GraphqlUser) -> Result<Value, GraphqlError> {
         let mut runtimes = self.settled();
         admission::provision(config)?;
         let input = &config["runtimeInput"];
         let text = |value: &Value| value.as_str().map(str::to_owned);
-        let subject = Subject {
+        let subject = FaultMatch {
             name: text(&input["name"]),
             instance_id: text(&input["labels"][INSTANCE_LABEL]),
             runtime_id: None,
             tenant: Some(caller.tenant.clone()),
             sub_account: caller.sub_account.clone(),
         };
-        let failure = runtimes.faults.next_for(Call::Provision, &subject)?;
+        let failure = runtimes.faults.next_for(ScriptedCall::Provision, &subject)?;
         let kind = match config["kymaConfig"] {
             Value::Null => OperationKind::ProvisionNoInstall,
             _ => OperationKind::Provision,
@@ -54,13 +54,13 @@ impl Provisioner {
         let now = self.clock.now();
         let runtime = runtimes.add(config, subject, now)?;
         let made = self.ledger.make(RUNTIME, &runtime.id, runtime.request());
-        debug_assert_eq!(made, Made::Now, "ids are never used twice");
+        debug_assert_eq!(made, EffectResult::Now, "ids are never used twice");
         self.director.register(&runtime.id, &caller.tenant, input, now);
         let id = runtime.id.clone();
         Ok(runtimes.start(&id, kind, failure, now)?.started())
     }
 
-    fn deprovision(&self, id: &str, caller: &Caller) -> Result<Value, Refused> {
+    fn deprovision(&self, id: &str, caller: &GraphqlUser) -> Result<Value, GraphqlError> {
         let mut runtimes = self.settled();
         let runtime = runtimes.idle(id, caller)?;
         let kind = match runtime.input()["kymaConfig"] {
@@ -68,21 +68,21 @@ impl Provisioner {
             _ => OperationKind::Deprovision,
         };
         let subject = runtime.subject.clone();
-        let failure = runtimes.faults.next_for(Call::Deprovision, &subject)?;
+        let failure = runtimes.faults.next_for(ScriptedCall::Deprovision, &subject)?;
         let operation = runtimes.start(id, kind, failure, self.clock.now())?;
         Ok(json!(operation.id))
     }
 
-    fn upgrade(&self, id: &str, config: &Value, caller: &Caller) -> Result<Value, Refused> {
+    fn upgrade(&self, id: &str, config: &Value, caller: &GraphqlUser) -> Result<Value, GraphqlError> {
         let kyma = &config["kymaConfig"];
         admission::kyma(kyma)?;
-        self.operate(id, caller, Call::Upgrade, OperationKind::Upgrade, |runtime, input| {
+        self.operate(id, caller, ScriptedCall::Upgrade, OperationKind::Upgrade, |runtime, input| {
             runtime.kyma_before = Some(std::mem::replace(&mut input["kymaConfig"], kyma.clone()));
         })
     }
 
-    fn upgrade_shoot(&self, id: &str, config: &Value, caller: &Caller) -> Result<Value, Refused> {
-        self.operate(id, caller, Call::UpgradeShoot, OperationKind::UpgradeShoot, |_, input| {
+    fn upgrade_shoot(&self, id: &str, config: &Value, caller: &GraphqlUser) -> Result<Value, GraphqlError> {
+        self.operate(id, caller, ScriptedCall::UpgradeShoot, OperationKind::UpgradeShoot, |_, input| {
             let cluster = &mut input["clusterConfig"];
             for (name, value) in config["gardenerConfig"].as_object().into_iter().flatten() {
                 if !value.is_null() {
@@ -95,23 +95,23 @@ impl Provisioner {
         })
     }
 
-    fn hibernate(&self, id: &str, caller: &Caller) -> Result<Value, Refused> {
-        self.operate(id, caller, Call::Hibernate, OperationKind::Hibernate, |_, _| {})
+    fn hibernate(&self, id: &str, caller: &GraphqlUser) -> Result<Value, GraphqlError> {
+        self.operate(id, caller, ScriptedCall::Hibernate, OperationKind::Hibernate, |_, _| {})
     }
 
     /// Starts an operation on a runtime that was provisioned, and changes what is stored at once.
     fn operate(
         &self,
         id: &str,
-        caller: &Caller,
-        call: Call,
+        caller: &GraphqlUser,
+        call: ScriptedCall,
         kind: OperationKind,
-        change: impl FnOnce(&mut Runtime, &mut Value),
-    ) -> Result<Value, Refused> {
+        change: impl FnOnce(&mut SimulatedRuntime, &mut Value),
+    ) -> Result<Value, GraphqlError> {
         let mut runtimes = self.settled();
         let runtime = runtimes.idle(id, caller)?;
         if !runtime.is_provisioned {
-            return Err(Refused::bad_request(format!("the runtime {id} was not provisioned")));
+            return Err(GraphqlError::bad_request(format!("the runtime {id} was not provisioned")));
         }
         let subject = runtime.subject.clone();
         let failure = runtimes.faults.next_for(call, &subject)?;
@@ -119,10 +119,10 @@ impl Provisioner {
         Ok(runtimes.start(id, kind, failure, self.clock.now())?.started())
     }
 
-    fn roll_back(&self, id: &str, caller: &Caller) -> Result<Value, Refused> {
+    fn roll_back(&self, id: &str, caller: &GraphqlUser) -> Result<Value, GraphqlError> {
         let mut runtimes = self.settled();
         if runtimes.idle(id, caller)?.kyma_before.is_none() {
-            return Err(Refused::bad_request(format!("the runtime {id} has no upgrade to roll back")));
+            return Err(GraphqlError::bad_request(format!("the runtime {id} has no upgrade to roll back")));
         }
         runtimes.change(id, |runtime, input| {
             if let Some(before) = runtime.kyma_before.take() {
@@ -133,19 +133,19 @@ impl Provisioner {
         self.runtime_status(id, caller)
     }
 
-    fn operation_status(&self, id: &str, caller: &Caller) -> Result<Value, Refused> {
+    fn operation_status(&self, id: &str, caller: &GraphqlUser) -> Result<Value, GraphqlError> {
         let runtimes = self.settled();
         let (operation, runtime) = runtimes.operation(id, caller)?;
         let status = operation.at(self.clock.now());
         let subject = runtime.subject.clone();
-        runtimes.faults.next_for(Call::Status, &subject)?;
+        runtimes.faults.next_for(ScriptedCall::Status, &subject)?;
         Ok(status)
     }
 
-    fn runtime_status(&self, id: &str, caller: &Caller) -> Result<Value, Refused> {
+    fn runtime_status(&self, id: &str, caller: &GraphqlUser) -> Result<Value, GraphqlError> {
         let runtimes = self.settled();
         let subject = runtimes.owned(id, caller)?.subject.clone();
-        runtimes.faults.next_for(Call::Status, &subject)?;
+        runtimes.faults.next_for(ScriptedCall::Status, &subject)?;
         let runtime = runtimes.owned(id, caller)?;
         let input = runtime.input();
         let connection = if runtime.is_provisioned { "Connected" } else { "Pending" };

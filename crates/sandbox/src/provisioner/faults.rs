@@ -4,8 +4,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::operation::LastError;
-use crate::graphql::Refused;
+use super::operation::SimulatedError;
+use crate::graphql::GraphqlError;
 use crate::script::{Fault, Script};
 
 /// What a client sends to `POST /provisioner/faults`.
@@ -13,8 +13,8 @@ use crate::script::{Fault, Script};
 #[serde(deny_unknown_fields)]
 pub(super) struct RuntimeFault {
     #[serde(default, rename = "match")]
-    subject: Subject,
-    operation: Call,
+    subject: FaultMatch,
+    operation: ScriptedCall,
     kind: RuntimeFaultKind,
     #[serde(default = "internal")]
     error_code: u16,
@@ -45,7 +45,7 @@ fn gardener() -> String {
 /// All that is given must be equal; nothing given means every runtime.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Subject {
+pub(super) struct FaultMatch {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) name: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -58,8 +58,8 @@ pub(super) struct Subject {
     pub(super) sub_account: Option<String>,
 }
 
-impl Subject {
-    fn covers(&self, other: &Subject) -> bool {
+impl FaultMatch {
+    fn covers(&self, other: &FaultMatch) -> bool {
         let is_met = |wanted: &Option<String>, found: &Option<String>| wanted.is_none() || wanted == found;
         is_met(&self.name, &other.name)
             && is_met(&self.instance_id, &other.instance_id)
@@ -71,7 +71,7 @@ impl Subject {
 
 /// The calls that can be scripted; `Status` is a question about an operation or a runtime.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Call {
+pub(super) enum ScriptedCall {
     Provision,
     Deprovision,
     Upgrade,
@@ -94,7 +94,7 @@ impl Fault for RuntimeFault {
         if !(400..=599).contains(&self.error_code) {
             return Err(format!("error_code must be between 400 and 599, got {}", self.error_code));
         }
-        if self.operation == Call::Status && self.kind == RuntimeFaultKind::Operation {
+        if self.operation == ScriptedCall::Status && self.kind == RuntimeFaultKind::Operation {
             return Err("a question about the status starts no operation, so its kind must be error".into());
         }
         Ok(())
@@ -105,14 +105,18 @@ pub(super) type RuntimeFaults = Script<RuntimeFault>;
 
 impl RuntimeFaults {
     /// The fault that hits this call: a refusal, or how the operation that it starts will fail.
-    pub(super) fn next_for(&self, call: Call, subject: &Subject) -> Result<Option<LastError>, Refused> {
+    pub(super) fn next_for(
+        &self,
+        call: ScriptedCall,
+        subject: &FaultMatch,
+    ) -> Result<Option<SimulatedError>, GraphqlError> {
         let is_about = |about: &str| subject.name.as_ref().is_some_and(|name| name.contains(about));
         let is_meant = |fault: &RuntimeFault| fault.operation == call && fault.subject.covers(subject);
         let Some(fault) = self.take(is_meant, is_about) else { return Ok(None) };
         let RuntimeFault { kind, error_code, message, reason, component, .. } = fault;
         match kind {
-            RuntimeFaultKind::Operation => Ok(Some(LastError { message, reason, component })),
-            RuntimeFaultKind::Error => Err(Refused { message, error_code }),
+            RuntimeFaultKind::Operation => Ok(Some(SimulatedError { message, reason, component })),
+            RuntimeFaultKind::Error => Err(GraphqlError { message, error_code }),
         }
     }
 }

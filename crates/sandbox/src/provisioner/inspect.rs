@@ -12,8 +12,8 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use super::Provisioner;
-use super::runtimes::{Runtime, Runtimes};
-use crate::answer::Refusal;
+use super::runtimes::{RuntimeTable, SimulatedRuntime};
+use crate::answer::CallError;
 
 const LISTED_MAX: usize = 1000;
 const MASK: &str = "<secret>";
@@ -41,11 +41,11 @@ pub(super) struct ShowQuery {
 pub(super) async fn list(
     State(provisioner): State<Arc<Provisioner>>,
     query: Result<Query<ListQuery>, QueryRejection>,
-) -> Result<Json<Value>, Refusal> {
+) -> Result<Json<Value>, CallError> {
     let Query(query) = query?;
     let now = provisioner.clock.now();
     let runtimes = provisioner.settled();
-    let is_asked_for = |runtime: &&Runtime| {
+    let is_asked_for = |runtime: &&SimulatedRuntime| {
         query.name.as_ref().is_none_or(|name| runtime.subject.name.as_ref() == Some(name))
             && query.instance_id.as_ref().is_none_or(|id| runtime.subject.instance_id.as_ref() == Some(id))
             && query.after.as_ref().is_none_or(|after| runtime.id > *after)
@@ -60,16 +60,16 @@ pub(super) async fn show(
     State(provisioner): State<Arc<Provisioner>>,
     id: Result<Path<String>, PathRejection>,
     query: Result<Query<ShowQuery>, QueryRejection>,
-) -> Result<Json<Value>, Refusal> {
+) -> Result<Json<Value>, CallError> {
     let (Path(id), Query(query)) = (id?, query?);
     let runtimes = provisioner.settled();
     let runtime = runtimes.by_id.get(&id);
     let runtime =
-        runtime.ok_or_else(|| Refusal::new(StatusCode::NOT_FOUND, "there is no runtime with this id"))?;
+        runtime.ok_or_else(|| CallError::new(StatusCode::NOT_FOUND, "there is no runtime with this id"))?;
     Ok(Json(body(&runtimes, runtime, provisioner.clock.now(), query.reveal)))
 }
 
-fn body(runtimes: &Runtimes, runtime: &Runtime, now: OffsetDateTime, reveal: bool) -> Value {
+fn body(runtimes: &RuntimeTable, runtime: &SimulatedRuntime, now: OffsetDateTime, reveal: bool) -> Value {
     let mut input = runtime.input();
     if !reveal {
         mask(&mut input);

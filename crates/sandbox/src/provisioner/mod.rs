@@ -1,4 +1,4 @@
-//! The Runtime Provisioner: a GraphQL far side that makes runtimes, twice if it is asked twice.
+//! The Runtime Provisioner: a GraphQL external system that makes runtimes, twice if it is asked twice.
 //!
 //! Time passes without anybody watching: every look at it first ends the operations whose time has come.
 
@@ -22,18 +22,18 @@ use axum::{Json, Router, middleware};
 use serde_json::json;
 
 use self::dialect::Dialect;
-use self::runtimes::{Runtime, Runtimes, Script, Witness};
-use crate::World;
-use crate::answer::{JsonBody, Refusal};
+use self::runtimes::{ProvisionerScript, RuntimeTable, SimulatedRuntime, Witness};
+use crate::SandboxShared;
+use crate::answer::{CallError, JsonBody};
 use crate::clock::Clock;
 use crate::cluster::Clusters;
 use crate::director::{Condition, Director};
-use crate::faults::{Gate, strike};
-use crate::graphql::{self, Caller, GRAPHQL_BYTES_MAX, Root};
-use crate::ledger::{Deed, Ledger, System};
+use crate::faults::{Gate, hit};
+use crate::graphql::{self, GRAPHQL_BYTES_MAX, GraphqlUser, Root};
+use crate::ledger::{Effect, Ledger, LedgerSystem};
 use crate::script;
 
-const RUNTIME: Deed = Deed { system: System::Provisioner, kind: "runtime" };
+const RUNTIME: Effect = Effect { system: LedgerSystem::Provisioner, kind: "runtime" };
 const SCRIPT_MS_MAX: u64 = 7 * 24 * 3600 * 1000;
 
 #[derive(Debug)]
@@ -42,7 +42,7 @@ pub(crate) struct Provisioner {
     ledger: Arc<Ledger>,
     director: Arc<Director>,
     clusters: Arc<Clusters>,
-    runtimes: Mutex<Runtimes>,
+    runtimes: Mutex<RuntimeTable>,
 }
 
 impl Provisioner {
@@ -60,7 +60,7 @@ impl Provisioner {
         drop(self.settled());
     }
 
-    fn settled(&self) -> MutexGuard<'_, Runtimes> {
+    fn settled(&self) -> MutexGuard<'_, RuntimeTable> {
         let mut runtimes = self.runtimes.lock().unwrap_or_else(PoisonError::into_inner);
         runtimes.settle(self.clock.now(), self);
         runtimes
@@ -68,7 +68,7 @@ impl Provisioner {
 }
 
 impl Witness for Provisioner {
-    fn provisioned(&self, runtime: &Runtime) {
+    fn provisioned(&self, runtime: &SimulatedRuntime) {
         let shoot = runtime.input()["clusterConfig"]["gardenerConfig"]["name"].as_str().map(str::to_owned);
         let host = shoot.filter(|name| !name.is_empty()).unwrap_or_else(|| runtime.id.clone());
         self.clusters.open(&runtime.id);
@@ -77,27 +77,28 @@ impl Witness for Provisioner {
         self.director.set_label(&runtime.id, "runtime_consoleUrl", console_url);
     }
 
-    fn provisioning_failed(&self, runtime: &Runtime) {
+    fn provisioning_failed(&self, runtime: &SimulatedRuntime) {
         self.director.set_condition(&runtime.id, Condition::Failed, self.clock.now());
     }
 
-    fn deprovisioned(&self, runtime: &Runtime) {
+    fn deprovisioned(&self, runtime: &SimulatedRuntime) {
         self.clusters.close(&runtime.id);
         self.director.unregister(&runtime.id);
         self.ledger.take_back(RUNTIME, &runtime.id);
     }
 }
 
-pub(crate) fn routes(world: &World) -> Router {
-    let gate = Gate { system: System::Provisioner, faults: Arc::clone(&world.faults) };
+pub(crate) fn routes(world: &SandboxShared) -> Router {
+    let gate = Gate { system: LedgerSystem::Provisioner, faults: Arc::clone(&world.faults) };
     let provisioner: Arc<dyn Root> = world.provisioner.clone();
     let language = include_str!("../../schema/provisioner.graphql");
     let schemas = Dialect::ALL.map(|dialect| graphql::schema(language, dialect.year(), &provisioner));
-    let server = Server { provisioner: Arc::clone(&world.provisioner), schemas: Arc::new(schemas) };
+    let server =
+        ProvisionerServer { provisioner: Arc::clone(&world.provisioner), schemas: Arc::new(schemas) };
     let calls = Router::new()
         .route("/provisioner/graphql", post(call))
         .route("/provisioner/healthz", get(|| async { Json(json!({"status": "ok"})) }))
-        .route_layer(middleware::from_fn_with_state(gate, strike))
+        .route_layer(middleware::from_fn_with_state(gate, hit))
         .layer(DefaultBodyLimit::max(GRAPHQL_BYTES_MAX))
         .with_state(server);
     let control = Router::new()
@@ -110,28 +111,28 @@ pub(crate) fn routes(world: &World) -> Router {
 
 /// The calls, in the dialect that the script names.
 #[derive(Clone)]
-struct Server {
+struct ProvisionerServer {
     provisioner: Arc<Provisioner>,
     schemas: Arc<[Schema; Dialect::ALL.len()]>,
 }
 
-async fn call(State(server): State<Server>, headers: HeaderMap, body: Bytes) -> Response {
+async fn call(State(server): State<ProvisionerServer>, headers: HeaderMap, body: Bytes) -> Response {
     let dialect = server.provisioner.settled().script.dialect;
-    graphql::execute(&server.schemas[dialect as usize], Caller::of(&headers), &body).await
+    graphql::execute(&server.schemas[dialect as usize], GraphqlUser::of(&headers), &body).await
 }
 
 async fn set_script(
     State(provisioner): State<Arc<Provisioner>>,
-    JsonBody(script): JsonBody<Script>,
-) -> Result<StatusCode, Refusal> {
+    JsonBody(script): JsonBody<ProvisionerScript>,
+) -> Result<StatusCode, CallError> {
     let longest = script.provision_ms.max(script.deprovision_ms).max(script.upgrade_ms);
     if longest > SCRIPT_MS_MAX {
-        return Err(Refusal::bad_request(format!("an operation lasts at most {SCRIPT_MS_MAX} ms")));
+        return Err(CallError::bad_request(format!("an operation lasts at most {SCRIPT_MS_MAX} ms")));
     }
     provisioner.settled().follow(script);
     Ok(StatusCode::NO_CONTENT)
 }
 
-async fn show_script(State(provisioner): State<Arc<Provisioner>>) -> Json<Script> {
+async fn show_script(State(provisioner): State<Arc<Provisioner>>) -> Json<ProvisionerScript> {
     Json(provisioner.settled().script.clone())
 }

@@ -79,26 +79,26 @@ impl OperationKind {
 
 /// Why an operation failed.
 #[derive(Debug, Clone)]
-pub(super) struct LastError {
+pub(super) struct SimulatedError {
     pub(super) message: String,
     pub(super) reason: String,
     pub(super) component: String,
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Operation {
+pub(super) struct SimulatedOperation {
     pub(super) id: String,
     pub(super) runtime_id: String,
     pub(super) kind: OperationKind,
     pub(super) started_at: OffsetDateTime,
     pub(super) lasts: Duration,
     /// What it will fail with at its end.
-    pub(super) failure: Option<LastError>,
+    pub(super) failure: Option<SimulatedError>,
     /// Its end was reached and what follows from that was done.
     pub(super) is_over: bool,
 }
 
-impl Operation {
+impl SimulatedOperation {
     pub(super) fn ends_at(&self) -> OffsetDateTime {
         self.started_at + self.lasts
     }
@@ -118,7 +118,7 @@ impl Operation {
         }
     }
 
-    fn status(&self, state: &str, message: &str, error: Option<&LastError>) -> Value {
+    fn status(&self, state: &str, message: &str, error: Option<&SimulatedError>) -> Value {
         json!({
             "id": self.id,
             "operation": self.kind.name(),
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn stages_share_the_time_by_their_limits() {
-        let operation = Operation {
+        let operation = SimulatedOperation {
             id: "op".into(),
             runtime_id: "rt".into(),
             kind: OperationKind::Provision,

@@ -10,9 +10,9 @@ use time::OffsetDateTime;
 use uuid::Uuid;
 
 use super::dialect::Dialect;
-use super::faults::{RuntimeFaults, Subject};
-use super::operation::{LastError, Operation, OperationKind};
-use crate::graphql::{Caller, Refused};
+use super::faults::{FaultMatch, RuntimeFaults};
+use super::operation::{OperationKind, SimulatedError, SimulatedOperation};
+use crate::graphql::{GraphqlError, GraphqlUser};
 
 const RUNTIMES_MAX: usize = 200_000;
 const OPERATIONS_MAX: usize = 1_000_000;
@@ -23,14 +23,14 @@ const INPUT_BYTES_MAX: usize = 1024 * 1024 * 1024;
 /// `PUT /provisioner/script`.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct Script {
+pub(super) struct ProvisionerScript {
     pub(super) provision_ms: u64,
     pub(super) deprovision_ms: u64,
     pub(super) upgrade_ms: u64,
     pub(super) dialect: Dialect,
 }
 
-impl Script {
+impl ProvisionerScript {
     fn lasts(&self, kind: OperationKind) -> Duration {
         Duration::from_millis(match kind {
             OperationKind::Provision | OperationKind::ProvisionNoInstall => self.provision_ms,
@@ -43,9 +43,9 @@ impl Script {
 }
 
 #[derive(Debug)]
-pub(super) struct Runtime {
+pub(super) struct SimulatedRuntime {
     pub(super) id: String,
-    pub(super) subject: Subject,
+    pub(super) subject: FaultMatch,
     pub(super) created_at: OffsetDateTime,
     /// The input as it arrived, changed by upgrades. As text it takes a fraction of the memory.
     input: String,
@@ -57,7 +57,7 @@ pub(super) struct Runtime {
     pub(super) is_gone: bool,
 }
 
-impl Runtime {
+impl SimulatedRuntime {
     pub(super) fn input(&self) -> Value {
         serde_json::from_str(&self.input).unwrap_or_default()
     }
@@ -74,12 +74,12 @@ impl Runtime {
 
 /// All that is guarded by the lock of the provisioner.
 #[derive(Debug, Default)]
-pub(super) struct Runtimes {
-    pub(super) script: Script,
+pub(super) struct RuntimeTable {
+    pub(super) script: ProvisionerScript,
     pub(super) faults: Arc<RuntimeFaults>,
     /// Ids grow with time, so this is the order in which they came.
-    pub(super) by_id: BTreeMap<String, Runtime>,
-    pub(super) operations: BTreeMap<String, Operation>,
+    pub(super) by_id: BTreeMap<String, SimulatedRuntime>,
+    pub(super) operations: BTreeMap<String, SimulatedOperation>,
     /// The operations that are not over, by their end.
     pending: BTreeSet<(OffsetDateTime, String)>,
     input_bytes: usize,
@@ -87,12 +87,12 @@ pub(super) struct Runtimes {
 
 /// Tells the rest of the world what an ended operation changed there.
 pub(super) trait Witness {
-    fn provisioned(&self, runtime: &Runtime);
-    fn provisioning_failed(&self, runtime: &Runtime);
-    fn deprovisioned(&self, runtime: &Runtime);
+    fn provisioned(&self, runtime: &SimulatedRuntime);
+    fn provisioning_failed(&self, runtime: &SimulatedRuntime);
+    fn deprovisioned(&self, runtime: &SimulatedRuntime);
 }
 
-impl Runtimes {
+impl RuntimeTable {
     /// Ends every operation whose time has come.
     pub(super) fn settle(&mut self, now: OffsetDateTime, witness: &dyn Witness) {
         while self.pending.first().is_some_and(|(ends_at, _)| *ends_at <= now) {
@@ -119,7 +119,7 @@ impl Runtimes {
     }
 
     /// Operations that are under way follow the new script too, so that they can be held and let go.
-    pub(super) fn follow(&mut self, script: Script) {
+    pub(super) fn follow(&mut self, script: ProvisionerScript) {
         for (_, id) in std::mem::take(&mut self.pending) {
             if let Some(operation) = self.operations.get_mut(&id) {
                 operation.lasts = script.lasts(operation.kind);
@@ -132,20 +132,20 @@ impl Runtimes {
     pub(super) fn add(
         &mut self,
         config: &Value,
-        subject: Subject,
+        subject: FaultMatch,
         now: OffsetDateTime,
-    ) -> Result<&Runtime, Refused> {
+    ) -> Result<&SimulatedRuntime, GraphqlError> {
         let input = config.to_string();
         let is_full = self.by_id.len() >= RUNTIMES_MAX
             || self.operations.len() >= OPERATIONS_MAX
             || self.input_bytes + input.len() > INPUT_BYTES_MAX;
         if is_full {
-            return Err(Refused::internal("the sandbox is full and makes no more runtimes"));
+            return Err(GraphqlError::internal("the sandbox is full and makes no more runtimes"));
         }
         self.input_bytes += input.len();
         let id = Uuid::now_v7().to_string();
-        let runtime = Runtime {
-            subject: Subject { runtime_id: Some(id.clone()), ..subject },
+        let runtime = SimulatedRuntime {
+            subject: FaultMatch { runtime_id: Some(id.clone()), ..subject },
             created_at: now,
             input,
             kyma_before: None,
@@ -163,14 +163,14 @@ impl Runtimes {
         &mut self,
         runtime_id: &str,
         kind: OperationKind,
-        failure: Option<LastError>,
+        failure: Option<SimulatedError>,
         now: OffsetDateTime,
-    ) -> Result<&Operation, Refused> {
+    ) -> Result<&SimulatedOperation, GraphqlError> {
         if self.operations.len() >= OPERATIONS_MAX {
-            return Err(Refused::internal("the sandbox is full and starts no more operations"));
+            return Err(GraphqlError::internal("the sandbox is full and starts no more operations"));
         }
         let id = Uuid::now_v7().to_string();
-        let operation = Operation {
+        let operation = SimulatedOperation {
             id: id.clone(),
             runtime_id: runtime_id.to_owned(),
             kind,
@@ -187,38 +187,43 @@ impl Runtimes {
     }
 
     /// A runtime that is there and belongs to the caller.
-    pub(super) fn owned(&self, id: &str, caller: &Caller) -> Result<&Runtime, Refused> {
+    pub(super) fn owned(&self, id: &str, caller: &GraphqlUser) -> Result<&SimulatedRuntime, GraphqlError> {
         let runtime = self.by_id.get(id).filter(|runtime| !runtime.is_gone);
         let runtime =
-            runtime.ok_or_else(|| Refused::internal(format!("the runtime {id:?} was not found")))?;
+            runtime.ok_or_else(|| GraphqlError::internal(format!("the runtime {id:?} was not found")))?;
         check_tenant(runtime, caller)?;
         Ok(runtime)
     }
 
     /// A runtime on which nothing is under way, so that an operation may start.
-    pub(super) fn idle(&self, id: &str, caller: &Caller) -> Result<&Runtime, Refused> {
+    pub(super) fn idle(&self, id: &str, caller: &GraphqlUser) -> Result<&SimulatedRuntime, GraphqlError> {
         let runtime = self.owned(id, caller)?;
         let last = self.operations.get(&runtime.last_operation);
         if last.is_some_and(|operation| !operation.is_over) {
             let message = format!("cannot start an operation on runtime {id}: the last one is in progress");
-            return Err(Refused::bad_request(message));
+            return Err(GraphqlError::bad_request(message));
         }
         Ok(runtime)
     }
 
     /// An operation, also of a runtime that is gone: its end must be seen by somebody.
-    pub(super) fn operation(&self, id: &str, caller: &Caller) -> Result<(&Operation, &Runtime), Refused> {
+    pub(super) fn operation(
+        &self,
+        id: &str,
+        caller: &GraphqlUser,
+    ) -> Result<(&SimulatedOperation, &SimulatedRuntime), GraphqlError> {
         let found = self.operations.get(id).and_then(|operation| {
             let runtime = self.by_id.get(&operation.runtime_id)?;
             Some((operation, runtime))
         });
-        let found = found.ok_or_else(|| Refused::internal(format!("the operation {id:?} was not found")))?;
+        let found =
+            found.ok_or_else(|| GraphqlError::internal(format!("the operation {id:?} was not found")))?;
         check_tenant(found.1, caller)?;
         Ok(found)
     }
 
     /// Changes the stored input, for example because of an upgrade.
-    pub(super) fn change(&mut self, id: &str, change: impl FnOnce(&mut Runtime, &mut Value)) {
+    pub(super) fn change(&mut self, id: &str, change: impl FnOnce(&mut SimulatedRuntime, &mut Value)) {
         let Some(runtime) = self.by_id.get_mut(id) else { return };
         let mut input = runtime.input();
         change(runtime, &mut input);
@@ -227,15 +232,15 @@ impl Runtimes {
         self.input_bytes += runtime.input.len();
     }
 
-    pub(super) fn last_status(&self, runtime: &Runtime, now: OffsetDateTime) -> Value {
+    pub(super) fn last_status(&self, runtime: &SimulatedRuntime, now: OffsetDateTime) -> Value {
         self.operations.get(&runtime.last_operation).map_or(json!(null), |operation| operation.at(now))
     }
 }
 
-fn check_tenant(runtime: &Runtime, caller: &Caller) -> Result<(), Refused> {
+fn check_tenant(runtime: &SimulatedRuntime, caller: &GraphqlUser) -> Result<(), GraphqlError> {
     if runtime.tenant() == caller.tenant {
         return Ok(());
     }
     let message = format!("the tenant of the call is not the tenant of runtime {}", runtime.id);
-    Err(Refused::bad_request(message))
+    Err(GraphqlError::bad_request(message))
 }

@@ -2,6 +2,7 @@
 
 mod caller;
 mod catalog;
+mod failures;
 mod guests;
 mod keys;
 mod launches;
@@ -12,4 +13,3 @@ mod signatures;
 mod signer;
 mod templates;
 mod tokens;
-mod trouble;

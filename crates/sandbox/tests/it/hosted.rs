@@ -3,7 +3,7 @@
 mod admission;
 mod builds;
 mod caller;
-mod knobs;
+mod controls;
 mod notices;
 mod rbac;
 mod sources;

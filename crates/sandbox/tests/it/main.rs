@@ -2,7 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may fail wherever it stands")]
 
 mod aws;
-mod far_sides;
+mod external_systems;
 mod hosted;
 mod messages;
 mod opennebula_oned;

@@ -4,15 +4,15 @@ use reqwest::{Client, Method, StatusCode};
 use sandbox::Sandbox;
 use serde_json::{Value, json};
 
-struct Caller {
+struct KafkaTestClient {
     client: Client,
     sandbox: Sandbox,
 }
 
-impl Caller {
+impl KafkaTestClient {
     async fn new() -> Self {
         let sandbox = Sandbox::start("127.0.0.1:0".parse().unwrap()).await.unwrap();
-        Caller { client: Client::builder().no_proxy().build().unwrap(), sandbox }
+        KafkaTestClient { client: Client::builder().no_proxy().build().unwrap(), sandbox }
     }
 
     async fn call(&self, method: Method, path: &str, body: &Value) -> reqwest::Result<(StatusCode, Value)> {
@@ -34,7 +34,7 @@ impl Caller {
 
 #[tokio::test]
 async fn an_inbox_keeps_every_delivery_with_its_headers() {
-    let caller = Caller::new().await;
+    let caller = KafkaTestClient::new().await;
     for _ in 0..2 {
         let status = caller.status(Method::POST, "/inbox/a", json!({"b": 1})).await;
         assert_eq!(status, StatusCode::NO_CONTENT);
@@ -52,7 +52,7 @@ async fn an_inbox_keeps_every_delivery_with_its_headers() {
 
 #[tokio::test]
 async fn a_fault_hits_who_delivers_and_not_who_looks() {
-    let caller = Caller::new().await;
+    let caller = KafkaTestClient::new().await;
     for fault in [json!({"kind": "error", "status": 500}), json!({"kind": "drop_after"})] {
         let mut fault = fault;
         fault["system"] = json!("inbox");
@@ -68,7 +68,7 @@ async fn a_fault_hits_who_delivers_and_not_who_looks() {
 
 #[tokio::test]
 async fn messages_of_kafka_can_be_written_listed_and_cleared_away() {
-    let caller = Caller::new().await;
+    let caller = KafkaTestClient::new().await;
     let (_, shown) = caller.call(Method::GET, "/kafka", &Value::Null).await.unwrap();
     assert_eq!(shown["bootstrap"], json!(caller.sandbox.kafka()));
     assert!(caller.messages("/kafka/nowhere").await.is_empty());
@@ -90,7 +90,7 @@ async fn messages_of_kafka_can_be_written_listed_and_cleared_away() {
 
 #[tokio::test]
 async fn brokers_can_be_taken_down_and_up() {
-    let caller = Caller::new().await;
+    let caller = KafkaTestClient::new().await;
     let switch = |down: bool| caller.status(Method::PUT, "/kafka", json!({"down": down}));
     assert_eq!(caller.status(Method::POST, "/kafka/t", json!({"payload": "a"})).await, StatusCode::CREATED);
     assert_eq!(switch(true).await, StatusCode::NO_CONTENT);

@@ -3,9 +3,9 @@
 mod caller;
 mod dialects;
 mod endings;
+mod faults;
 mod guests;
 mod kept;
-mod mischief;
 mod recorded;
 mod services;
 mod seven;

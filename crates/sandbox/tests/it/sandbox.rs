@@ -6,15 +6,15 @@ use reqwest::{Client, Method, Response, StatusCode};
 use sandbox::Sandbox;
 use serde_json::{Value, json};
 
-struct Caller {
+struct SandboxClient {
     client: Client,
     sandbox: Sandbox,
 }
 
-impl Caller {
+impl SandboxClient {
     async fn new() -> Self {
         let sandbox = Sandbox::start(loopback()).await.unwrap();
-        Caller { client: Client::builder().no_proxy().build().unwrap(), sandbox }
+        SandboxClient { client: Client::builder().no_proxy().build().unwrap(), sandbox }
     }
 
     async fn send(&self, method: Method, path: &str, body: Option<Value>) -> reqwest::Result<Response> {
@@ -71,7 +71,7 @@ async fn it_listens_on_loopback_only() {
 
 #[tokio::test]
 async fn a_stopped_sandbox_frees_its_port_for_the_next_one() {
-    let caller = Caller::new().await;
+    let caller = SandboxClient::new().await;
     let addr = caller.sandbox.addr();
     assert_eq!(caller.get("/healthz").await, json!({"status": "ok"}));
     caller.sandbox.stop().await;
@@ -86,7 +86,7 @@ async fn a_stopped_sandbox_frees_its_port_for_the_next_one() {
 
 #[tokio::test]
 async fn the_same_key_has_one_effect_and_one_answer() {
-    let caller = Caller::new().await;
+    let caller = SandboxClient::new().await;
     let (status, first) = caller.greet("t1", "Ada").await;
     assert_eq!((status, &first["text"]), (StatusCode::CREATED, &json!("Hello, Ada!")));
     assert_eq!(first["token"].as_str().unwrap().len(), 64);
@@ -107,7 +107,7 @@ async fn the_same_key_has_one_effect_and_one_answer() {
 
 #[tokio::test]
 async fn what_is_taken_back_leaves_the_list_but_not_the_history() {
-    let caller = Caller::new().await;
+    let caller = SandboxClient::new().await;
     caller.greet("t1", "Ada").await;
     caller.greet("a/b c%", "Bob").await;
     assert_eq!(caller.delete("/greeter/greetings/t1").await, StatusCode::NO_CONTENT);
@@ -134,7 +134,7 @@ async fn what_is_taken_back_leaves_the_list_but_not_the_history() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn two_hundred_calls_at_once_with_one_key_have_one_effect() {
-    let caller = std::sync::Arc::new(Caller::new().await);
+    let caller = std::sync::Arc::new(SandboxClient::new().await);
     let mut calls = tokio::task::JoinSet::new();
     for _ in 0..200 {
         let caller = caller.clone();
@@ -149,7 +149,7 @@ async fn two_hundred_calls_at_once_with_one_key_have_one_effect() {
 
 #[tokio::test]
 async fn a_long_list_comes_out_whole() {
-    let caller = Caller::new().await;
+    let caller = SandboxClient::new().await;
     let names: Vec<String> = (0..2001).map(|number| format!("t{number}")).collect();
     for name in &names {
         caller.greet(name, "Ada").await;
@@ -159,7 +159,7 @@ async fn a_long_list_comes_out_whole() {
 
 #[tokio::test]
 async fn a_lost_answer_leaves_its_effect() {
-    let caller = Caller::new().await;
+    let caller = SandboxClient::new().await;
     caller.arm(json!({"system": "greeter", "kind": "drop_after"})).await;
     let error = caller.try_greet("t1", json!({"name": "Ada"})).await.unwrap_err();
     assert!(error.is_request(), "{error:?}");
@@ -170,7 +170,7 @@ async fn a_lost_answer_leaves_its_effect() {
 
 #[tokio::test]
 async fn a_call_dropped_before_the_work_leaves_nothing() {
-    let caller = Caller::new().await;
+    let caller = SandboxClient::new().await;
     // The first call leaves a connection in the pool, so the drop hits a connection that was good before.
     caller.greet("t0", "Ada").await;
     caller.arm(json!({"system": "greeter", "kind": "drop_before", "times": 2})).await;
@@ -184,7 +184,7 @@ async fn a_call_dropped_before_the_work_leaves_nothing() {
 
 #[tokio::test]
 async fn errors_carry_the_status_and_the_waiting_time_that_were_asked_for() {
-    let caller = Caller::new().await;
+    let caller = SandboxClient::new().await;
     let fault = json!({"system": "greeter", "kind": "error", "status": 429, "retry_after_s": 7});
     caller.arm(fault).await;
     caller.arm(json!({"system": "greeter", "kind": "error"})).await;
@@ -198,7 +198,7 @@ async fn errors_carry_the_status_and_the_waiting_time_that_were_asked_for() {
 
 #[tokio::test]
 async fn garbage_is_not_json_and_latency_still_answers() {
-    let caller = Caller::new().await;
+    let caller = SandboxClient::new().await;
     caller.arm(json!({"system": "greeter", "kind": "garbage"})).await;
     caller.arm(json!({"system": "greeter", "kind": "latency", "latency_ms": 20})).await;
     let garbage = caller.try_greet("t1", json!({"name": "Ada"})).await.unwrap();
@@ -209,7 +209,7 @@ async fn garbage_is_not_json_and_latency_still_answers() {
 
 #[tokio::test]
 async fn the_work_is_done_even_when_the_caller_stopped_waiting() {
-    let caller = Caller::new().await;
+    let caller = SandboxClient::new().await;
     caller.arm(json!({"system": "greeter", "kind": "hold"})).await;
     let url = format!("{}/greeter/greetings", caller.sandbox.url());
     let request = caller.client.post(url).header("Idempotency-Key", "t1").json(&json!({"name": "Ada"}));
@@ -224,7 +224,7 @@ async fn the_work_is_done_even_when_the_caller_stopped_waiting() {
 
 #[tokio::test]
 async fn armed_faults_are_listed_with_their_hits_until_they_are_spent_or_cleared() {
-    let caller = Caller::new().await;
+    let caller = SandboxClient::new().await;
     caller.arm(json!({"system": "greeter", "kind": "error", "times": 2, "method": "POST"})).await;
     caller.arm(json!({"system": "greeter", "kind": "garbage", "times": 0, "after": 9})).await;
     assert_eq!(caller.greet("t1", "Ada").await.0, StatusCode::SERVICE_UNAVAILABLE);
@@ -244,7 +244,7 @@ async fn armed_faults_are_listed_with_their_hits_until_they_are_spent_or_cleared
 
 #[tokio::test]
 async fn malformed_greetings_are_refused_in_json_and_have_no_effect() {
-    let caller = Caller::new().await;
+    let caller = SandboxClient::new().await;
     let url = format!("{}/greeter/greetings", caller.sandbox.url());
     let post = |body: String| caller.client.post(&url).header("Idempotency-Key", "t1").body(body);
     let long = "x".repeat(201);
@@ -270,7 +270,7 @@ async fn malformed_greetings_are_refused_in_json_and_have_no_effect() {
 
 #[tokio::test]
 async fn other_nonsense_is_refused_in_json_too() {
-    let caller = Caller::new().await;
+    let caller = SandboxClient::new().await;
     let url = |path: &str| format!("{}{path}", caller.sandbox.url());
     let fault = |body: &'static str| caller.client.post(url("/faults")).body(body);
     check(fault(r#"{"system":"greeter","kind":"flood"}"#), 400, "`drop_after`").await;

@@ -10,7 +10,7 @@ use serde_json::Value;
 use serde_json::error::Category;
 
 use super::slow_body::is_slow_body;
-use super::{Failure, Fault, JsonFault};
+use super::{Failure, FailureKind, JsonFault};
 
 /// A JSON object that must be there.
 pub struct JsonBody<T>(pub T);
@@ -60,7 +60,7 @@ impl<const BYTES_MAX: usize, S: Send + Sync> FromRequest<S> for AnyJson<BYTES_MA
         let limit = limit(&request);
         let bytes = read_optional(request, limit).await?;
         if bytes.as_ref().is_some_and(|bytes| bytes.len() > BYTES_MAX) {
-            return Err(Fault::BodyTooLarge { limit: BYTES_MAX }.into());
+            return Err(FailureKind::BodyTooLarge { limit: BYTES_MAX }.into());
         }
         bytes.map(|bytes| parse(&bytes)).transpose().map(AnyJson)
     }
@@ -71,10 +71,10 @@ pub async fn read(request: Request, limit: usize) -> Result<Bytes, Failure> {
     let bytes = Bytes::from_request(request, &()).await;
     bytes.map_err(|rejection| match rejection {
         BytesRejection::FailedToBufferBody(FailedToBufferBody::LengthLimitError(_)) => {
-            Fault::BodyTooLarge { limit }.into()
+            FailureKind::BodyTooLarge { limit }.into()
         }
-        rejection if is_slow_body(&rejection) => Fault::SlowBody.into(),
-        _ => Fault::BodyCutOff.into(),
+        rejection if is_slow_body(&rejection) => FailureKind::SlowBody.into(),
+        _ => FailureKind::BodyCutOff.into(),
     })
 }
 
@@ -98,13 +98,13 @@ pub fn check_type(headers: &HeaderMap) -> Result<(), Failure> {
     if given == "application/json" || (given.starts_with("application/") && given.ends_with("+json")) {
         return Ok(());
     }
-    Err(Fault::NotJson { given }.into())
+    Err(FailureKind::NotJson { given }.into())
 }
 
 /// A list of the right values would pass for an object, and the description of the API does not say so.
 pub fn parse_object<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Failure> {
     let value = parse(bytes)?;
-    if is_object(bytes) { Ok(value) } else { Err(Fault::NotAnObject.into()) }
+    if is_object(bytes) { Ok(value) } else { Err(FailureKind::NotAnObject.into()) }
 }
 
 pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Failure> {
@@ -131,7 +131,7 @@ fn unreadable(bytes: &[u8], error: &serde_json::Error, field: Option<String>) ->
         column: error.column(),
         text: error.to_string(),
     };
-    Fault::Json(fault).into()
+    FailureKind::Json(fault).into()
 }
 
 #[cfg(test)]

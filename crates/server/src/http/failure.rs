@@ -17,12 +17,12 @@ const SOON: Duration = Duration::from_secs(1);
 #[derive(Debug, Clone)]
 pub enum Failure {
     Error(Error),
-    Fault(Fault),
+    Fault(FailureKind),
 }
 
 /// What any request can meet, whatever it asks for. Each API has its own words for it.
 #[derive(Debug, Clone)]
-pub enum Fault {
+pub enum FailureKind {
     NoSuchPath,
     MethodNotAllowed {
         method: Method,
@@ -50,38 +50,42 @@ pub enum Fault {
     Store(StoreError),
 }
 
-impl Fault {
+impl FailureKind {
     /// The words that most APIs have in common.
     pub fn usual(self) -> Error {
         match self {
-            Fault::NoSuchPath => Error::new(Code::NotFound, "there is nothing at this path"),
-            Fault::MethodNotAllowed { .. } => {
+            FailureKind::NoSuchPath => Error::new(Code::NotFound, "there is nothing at this path"),
+            FailureKind::MethodNotAllowed { .. } => {
                 Error::new(Code::MethodNotAllowed, "this path does not take this method")
             }
-            Fault::Parameter { name, rule } => Error::new(Code::InvalidParameter, format!("{name}: {rule}")),
-            Fault::NotJson { .. } => Error::new(Code::UnsupportedMediaType, "the body is not sent as JSON"),
-            Fault::BodyCutOff => Error::new(Code::InvalidBody, "the body could not be read to its end"),
-            Fault::BodyTooLarge { limit } => {
+            FailureKind::Parameter { name, rule } => {
+                Error::new(Code::InvalidParameter, format!("{name}: {rule}"))
+            }
+            FailureKind::NotJson { .. } => {
+                Error::new(Code::UnsupportedMediaType, "the body is not sent as JSON")
+            }
+            FailureKind::BodyCutOff => Error::new(Code::InvalidBody, "the body could not be read to its end"),
+            FailureKind::BodyTooLarge { limit } => {
                 Error::new(Code::BodyTooLarge, format!("the body is larger than {limit} bytes"))
             }
-            Fault::SlowBody => Error::new(Code::SlowBody, SlowBody.to_string()),
-            Fault::Json(JsonFault { line, column, .. }) => {
+            FailureKind::SlowBody => Error::new(Code::SlowBody, SlowBody.to_string()),
+            FailureKind::Json(JsonFault { line, column, .. }) => {
                 let detail = format!("the body is not JSON; see line {line} column {column}");
                 Error::new(Code::MalformedJson, detail)
             }
-            Fault::NotAnObject => Error::new(Code::InvalidBody, "the body must be a JSON object"),
-            Fault::Timeout => Error::new(Code::Timeout, "the request was not answered in time")
+            FailureKind::NotAnObject => Error::new(Code::InvalidBody, "the body must be a JSON object"),
+            FailureKind::Timeout => Error::new(Code::Timeout, "the request was not answered in time")
                 .hint("what was asked for may still happen"),
-            Fault::Internal | Fault::Store(StoreError::Fenced | StoreError::Refused(_)) => {
+            FailureKind::Internal | FailureKind::Store(StoreError::Fenced | StoreError::Refused(_)) => {
                 Error::new(Code::Internal, "something broke while the request was handled")
                     .hint("the log has the request id")
             }
-            Fault::Store(StoreError::Unavailable(_)) => {
+            FailureKind::Store(StoreError::Unavailable(_)) => {
                 Error::new(Code::DatabaseUnavailable, "the database is not answering")
                     .hint("try again in a moment")
                     .retry_after(SOON)
             }
-            Fault::Store(StoreError::Full(_)) => {
+            FailureKind::Store(StoreError::Full(_)) => {
                 Error::new(Code::DatabaseFull, "the database has no room left")
                     .hint("an operator must make some")
                     .retry_after(SOON)
@@ -112,15 +116,15 @@ impl Failure {
     }
 
     pub fn internal() -> Failure {
-        Failure::Fault(Fault::Internal)
+        Failure::Fault(FailureKind::Internal)
     }
 
     pub fn parameter(name: &str, rule: impl Display) -> Failure {
-        Failure::Fault(Fault::Parameter { name: name.to_owned(), rule: rule.to_string() })
+        Failure::Fault(FailureKind::Parameter { name: name.to_owned(), rule: rule.to_string() })
     }
 
     /// The error that callers see, in the words of an API.
-    pub fn into_error(self, words: impl FnOnce(Fault) -> Error) -> Error {
+    pub fn into_error(self, words: impl FnOnce(FailureKind) -> Error) -> Error {
         match self {
             Failure::Error(error) => error,
             Failure::Fault(fault) => words(fault),
@@ -178,14 +182,14 @@ impl From<Error> for Failure {
     }
 }
 
-impl From<Fault> for Failure {
-    fn from(fault: Fault) -> Failure {
+impl From<FailureKind> for Failure {
+    fn from(fault: FailureKind) -> Failure {
         Failure::Fault(fault)
     }
 }
 
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Failure {
-        Failure::Fault(Fault::Store(error))
+        Failure::Fault(FailureKind::Store(error))
     }
 }

@@ -18,7 +18,7 @@ use tracing::{Instrument, error};
 
 use super::body::BodyLimit;
 use super::slow_body::watch_body;
-use super::{Failure, Fault};
+use super::{Failure, FailureKind};
 use crate::app_state::{AppState, RequestId};
 use crate::audit::{self, AuditEntry};
 
@@ -33,7 +33,7 @@ pub trait Api: Send + Sync + 'static {
     fn body_limit_bytes(&self) -> usize;
 
     /// The words of this API for what any request can meet.
-    fn fault(&self, fault: Fault) -> Error;
+    fn fault(&self, fault: FailureKind) -> Error;
 
     /// Adds what follows from the status of an error, such as headers.
     fn complete(&self, _error: &mut Error) {}
@@ -142,7 +142,8 @@ async fn run<A: Api>(
             Failure::internal().into_response()
         }
         // The client took the time if the handler still waits for its body.
-        Err(_) => Failure::from(if wait.is_on() { Fault::SlowBody } else { Fault::Timeout }).into_response(),
+        Err(_) => Failure::from(if wait.is_on() { FailureKind::SlowBody } else { FailureKind::Timeout })
+            .into_response(),
     }
 }
 
@@ -162,7 +163,7 @@ pub(super) async fn finish<A: Api>(State(api): State<Arc<A>>, request: Request, 
 
 /// The error of a failure, in the words of the API. This is the one place that logs what the database did.
 pub fn described<A: Api>(api: &A, failure: Failure) -> Error {
-    if let Failure::Fault(Fault::Store(error)) = &failure {
+    if let Failure::Fault(FailureKind::Store(error)) = &failure {
         error!(%error, "the database did not do what a request needs");
     }
     failure.into_error(|fault| api.fault(fault))

@@ -52,15 +52,15 @@ impl BodyWait {
 pub(crate) fn watch_body(request: Request) -> (Request, BodyWait) {
     let wait = BodyWait::default();
     let is_on = Arc::clone(&wait.0);
-    (request.map(|body| Body::new(Watched { body, is_on })), wait)
+    (request.map(|body| Body::new(TimedBody { body, is_on })), wait)
 }
 
-struct Watched {
+struct TimedBody {
     body: Body,
     is_on: Arc<AtomicBool>,
 }
 
-impl HttpBody for Watched {
+impl HttpBody for TimedBody {
     type Data = Bytes;
     type Error = axum::Error;
 

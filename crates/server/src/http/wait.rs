@@ -7,23 +7,23 @@ use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::app_state::AppState;
-use crate::operations::watchers::Watch;
+use crate::operations::watchers::WatcherSlot;
 
 /// When to look again at what belongs to an operation.
-pub struct News {
+pub struct OperationEvents {
     /// Without one, only the clock says when.
-    watch: Option<Watch>,
+    watch: Option<WatcherSlot>,
     poll: Duration,
     closing: CancellationToken,
 }
 
-impl News {
-    pub fn new(app: &AppState, watch: Option<Watch>) -> News {
-        News { watch, poll: app.settings.stream_poll, closing: app.closing.clone() }
+impl OperationEvents {
+    pub fn new(app: &AppState, watch: Option<WatcherSlot>) -> OperationEvents {
+        OperationEvents { watch, poll: app.settings.stream_poll, closing: app.closing.clone() }
     }
 
-    pub fn of(app: &AppState, operation: Option<OperationId>) -> News {
-        News::new(app, operation.and_then(|operation| app.watchers.watch(operation)))
+    pub fn of(app: &AppState, operation: Option<OperationId>) -> OperationEvents {
+        OperationEvents::new(app, operation.and_then(|operation| app.watchers.watch(operation)))
     }
 
     /// Returns when it is worth a look: `true` for news, `false` because time has passed. Another node may have the

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::OidcSettings;
-use crate::principal::Subject;
+use crate::principal::PrincipalSubject;
 
 /// Clocks differ.
 const LEEWAY: Duration = Duration::from_secs(60);
@@ -30,7 +30,7 @@ pub(super) struct Claims {
     scp: Texts,
     #[serde(default)]
     groups: Texts,
-    /// What somebody may do at the launch door, word for word.
+    /// What somebody may do at the launch API, word for word.
     #[serde(default)]
     permissions: Option<Texts>,
     /// Everything else; the settings name one of them.
@@ -117,12 +117,12 @@ impl Claims {
     }
 
     /// Whom the token is about, with everything that it grants.
-    pub(super) fn subject(&self, settings: &OidcSettings) -> Subject {
+    pub(super) fn subject(&self, settings: &OidcSettings) -> PrincipalSubject {
         let permissions = self.permissions.as_ref().map(|texts| {
             let texts = texts.iter().flat_map(str::split_ascii_whitespace);
             texts.filter_map(Permission::parse).collect()
         });
-        Subject {
+        PrincipalSubject {
             name: format!("{}{}", settings.name_prefix, self.sub),
             roles: self.groups.iter().filter_map(|group| settings.roles.get(group).copied()).collect(),
             organisation: self.others.get(&settings.org_claim).and_then(Value::as_str).map(str::to_owned),
@@ -222,7 +222,7 @@ mod tests {
     #[test]
     fn a_subject_has_an_organisation_all_its_roles_and_what_the_token_grants() {
         let settings = OidcSettings::new("https://i", "us");
-        let read = |change: Value| -> Subject {
+        let read = |change: Value| -> PrincipalSubject {
             let mut claims = json!({"iss": "https://i", "aud": "us", "sub": "s", "exp": NOW});
             claims.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
             serde_json::from_value::<Claims>(claims).unwrap().subject(&settings)

@@ -15,10 +15,10 @@ use http_client::percent_encoded;
 use reqwest::Url;
 use sha2::{Digest, Sha256};
 
-use super::fetch::{Endpoints, Issuer};
+use super::fetch::{Endpoints, IssuerClient};
 use super::signatures::Signatures;
 use super::{OidcSettings, exchange};
-use crate::auth::Denied;
+use crate::auth::AuthError;
 use crate::principal::Principal;
 
 /// Nobody guesses 256 bits.
@@ -93,7 +93,7 @@ impl CodeFlow {
         if !client.scopes.iter().any(|scope| scope == SCOPE_NEEDED) {
             return Err(format!("scopes: {SCOPE_NEEDED} must be among them"));
         }
-        let issuer = Issuer::new(&settings.issuer)?;
+        let issuer = IssuerClient::new(&settings.issuer)?;
         let settings = OidcSettings { audience: client.client_id.clone(), ..settings };
         Ok(CodeFlow { settings, client, signatures: Signatures::new(issuer, Arc::clone(&clock)), clock })
     }
@@ -139,8 +139,8 @@ impl CodeFlow {
         }
         let token = self.exchange(code, verifier, redirect_uri).await?;
         let claims = self.signatures.claims(token.expose_secret()).await.map_err(|denied| match denied {
-            Denied::Refused(why) => not_good(&why),
-            Denied::Unavailable(_) => FlowError::Unavailable(
+            AuthError::Refused(why) => not_good(&why),
+            AuthError::Unavailable(_) => FlowError::Unavailable(
                 "the keys of the identity provider cannot be fetched; try again later".into(),
             ),
         })?;

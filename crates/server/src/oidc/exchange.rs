@@ -7,12 +7,12 @@ use serde::Deserialize;
 use super::code_flow::FlowError;
 
 #[derive(Deserialize)]
-struct Answer {
+struct TokenResponse {
     id_token: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct Complaint {
+struct TokenErrorBody {
     error: String,
 }
 
@@ -28,7 +28,7 @@ pub(super) fn id_token(status: u16, body: &[u8]) -> Result<SecretString, FlowErr
         200 => {
             let unreadable =
                 |_| FlowError::Unavailable("the identity provider's answer cannot be read".into());
-            let answer: Answer = serde_json::from_slice(body).map_err(unreadable)?;
+            let answer: TokenResponse = serde_json::from_slice(body).map_err(unreadable)?;
             answer.id_token.map(SecretString::from).ok_or_else(|| {
                 FlowError::Refused(
                     "the identity provider does not say who signed in: it sent no ID token".into(),
@@ -36,17 +36,17 @@ pub(super) fn id_token(status: u16, body: &[u8]) -> Result<SecretString, FlowErr
             })
         }
         400..=499 if status != 408 && status != 429 => {
-            let complaint: Option<Complaint> = serde_json::from_slice(body).ok();
-            Err(FlowError::Refused(refusal(
+            let error_body: Option<TokenErrorBody> = serde_json::from_slice(body).ok();
+            Err(FlowError::Refused(error_response(
                 status,
-                complaint.as_ref().map(|complaint| complaint.error.as_str()),
+                error_body.as_ref().map(|error_body| error_body.error.as_str()),
             )))
         }
         _ => Err(FlowError::Unavailable(format!("the identity provider answered {status}; try again later"))),
     }
 }
 
-fn refusal(status: u16, error: Option<&str>) -> String {
+fn error_response(status: u16, error: Option<&str>) -> String {
     match error {
         Some("invalid_grant") => {
             "the identity provider does not take this sign-in (invalid_grant): it was used \
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_a_token_a_refusal_or_trouble() {
+    fn an_answer_is_a_token_an_error_or_failure() {
         let answer = |status: u16, body: Value| id_token(status, body.to_string().as_bytes());
         let good = answer(200, json!({"id_token": "t", "access_token": "a", "expires_in": 5})).unwrap();
         assert_eq!(good.expose_secret(), "t");

@@ -8,13 +8,13 @@ use reqwest::header::{ACCEPT, CONTENT_TYPE};
 use reqwest::{Client, RequestBuilder, Response, Url, redirect};
 use serde::Deserialize;
 
-use super::keys::Keys;
+use super::keys::SigningKeys;
 
 const DISCOVERY: &str = "/.well-known/openid-configuration";
 const CALL_LIMIT: Duration = Duration::from_secs(5);
 const ANSWER_BYTES_MAX: usize = 256 * 1024;
 
-pub(super) struct Issuer {
+pub(super) struct IssuerClient {
     name: String,
     discovery: Url,
     client: Client,
@@ -24,7 +24,7 @@ pub(super) struct Issuer {
 /// All that an issuer says about itself.
 #[derive(Default)]
 pub(super) struct Published {
-    pub(super) keys: Keys,
+    pub(super) keys: SigningKeys,
     pub(super) endpoints: Endpoints,
 }
 
@@ -68,8 +68,8 @@ struct Discovered {
     endpoints: Endpoints,
 }
 
-impl Issuer {
-    pub(super) fn new(name: &str) -> Result<Issuer, String> {
+impl IssuerClient {
+    pub(super) fn new(name: &str) -> Result<IssuerClient, String> {
         let discovery = safe_url(&format!("{}{DISCOVERY}", name.trim_end_matches('/')))
             .map_err(|error| format!("issuer: {error}"))?;
         if discovery.query().is_some() || discovery.fragment().is_some() {
@@ -81,7 +81,7 @@ impl Issuer {
             .no_proxy()
             .build()
             .map_err(|error| format!("the HTTP client cannot be made: {error}"))?;
-        Ok(Issuer { name: name.to_owned(), discovery, client, call_limit: CALL_LIMIT })
+        Ok(IssuerClient { name: name.to_owned(), discovery, client, call_limit: CALL_LIMIT })
     }
 
     pub(super) fn name(&self) -> &str {
@@ -100,7 +100,7 @@ impl Issuer {
             return Err("its discovery document names another issuer".into());
         }
         let place = safe_url(&found.jwks_uri).map_err(|error| format!("jwks_uri: {error}"))?;
-        let keys = Keys::parse(&self.get(place).await?)?;
+        let keys = SigningKeys::parse(&self.get(place).await?)?;
         Ok(Published { keys, endpoints: found.endpoints })
     }
 
@@ -174,7 +174,7 @@ mod tests {
         for good in
             ["https://id.example.com/a", "http://127.0.0.1:8080", "http://[::1]/", "http://localhost/x"]
         {
-            assert!(safe_url(good).is_ok() && Issuer::new(good).is_ok(), "{good}");
+            assert!(safe_url(good).is_ok() && IssuerClient::new(good).is_ok(), "{good}");
         }
         for bad in [
             "",
@@ -185,9 +185,9 @@ mod tests {
             "file:///etc/passwd",
             "https://me:secret@id.example.com",
         ] {
-            assert!(safe_url(bad).is_err() && Issuer::new(bad).is_err(), "{bad}");
+            assert!(safe_url(bad).is_err() && IssuerClient::new(bad).is_err(), "{bad}");
         }
-        assert!(Issuer::new("https://id.example.com/?x=").is_err());
+        assert!(IssuerClient::new("https://id.example.com/?x=").is_err());
     }
 
     #[test]

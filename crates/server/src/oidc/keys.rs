@@ -10,7 +10,7 @@ use serde_json::Value;
 /// An issuer has two or three.
 const KEYS_MAX: usize = 100;
 
-pub(super) struct Key {
+pub(super) struct SigningKey {
     id: Option<String>,
     pub(super) key: DecodingKey,
     /// Never one with a shared secret: then everybody who knows the public key could sign.
@@ -18,27 +18,31 @@ pub(super) struct Key {
 }
 
 #[derive(Default)]
-pub(super) struct Keys(Vec<Arc<Key>>);
+pub(super) struct SigningKeys(Vec<Arc<SigningKey>>);
 
 #[derive(Deserialize)]
 struct KeySet {
     keys: Vec<Value>,
 }
 
-impl Keys {
+impl SigningKeys {
     /// Keys of a kind that is not known here are left out, as the standard wants it.
-    pub(super) fn parse(text: &[u8]) -> Result<Keys, String> {
+    pub(super) fn parse(text: &[u8]) -> Result<SigningKeys, String> {
         let set: KeySet = serde_json::from_slice(text).map_err(|_| "its keys are not a JSON Web Key Set")?;
         if set.keys.len() > KEYS_MAX {
             return Err(format!("it has more than {KEYS_MAX} keys"));
         }
         let jwks = set.keys.into_iter().filter_map(|key| serde_json::from_value::<Jwk>(key).ok());
-        let keys: Vec<Arc<Key>> = jwks.filter_map(|jwk| usable(&jwk)).map(Arc::new).collect();
-        if keys.is_empty() { Err("it has no key that can be used here".into()) } else { Ok(Keys(keys)) }
+        let keys: Vec<Arc<SigningKey>> = jwks.filter_map(|jwk| usable(&jwk)).map(Arc::new).collect();
+        if keys.is_empty() {
+            Err("it has no key that can be used here".into())
+        } else {
+            Ok(SigningKeys(keys))
+        }
     }
 
     /// A token that names no key can only mean the one that there is.
-    pub(super) fn find(&self, id: Option<&str>) -> Option<Arc<Key>> {
+    pub(super) fn find(&self, id: Option<&str>) -> Option<Arc<SigningKey>> {
         match (id, self.0.as_slice()) {
             (None, [only]) => Some(Arc::clone(only)),
             (None, _) => None,
@@ -47,7 +51,7 @@ impl Keys {
     }
 }
 
-fn usable(jwk: &Jwk) -> Option<Key> {
+fn usable(jwk: &Jwk) -> Option<SigningKey> {
     if jwk.common.public_key_use.as_ref().is_some_and(|usage| *usage != PublicKeyUse::Signature) {
         return None;
     }
@@ -60,7 +64,7 @@ fn usable(jwk: &Jwk) -> Option<Key> {
         return None;
     }
     let key = DecodingKey::from_jwk(jwk).ok()?;
-    Some(Key { id: jwk.common.key_id.clone(), key, algorithms })
+    Some(SigningKey { id: jwk.common.key_id.clone(), key, algorithms })
 }
 
 fn allowed(parameters: &AlgorithmParameters) -> Vec<Algorithm> {
@@ -83,8 +87,8 @@ mod tests {
 
     use super::*;
 
-    fn parse(keys: &Value) -> Result<Keys, String> {
-        Keys::parse(json!({"keys": keys}).to_string().as_bytes())
+    fn parse(keys: &Value) -> Result<SigningKeys, String> {
+        SigningKeys::parse(json!({"keys": keys}).to_string().as_bytes())
     }
 
     fn rsa(change: &Value) -> Value {

@@ -10,9 +10,9 @@ use tokio::sync::Mutex;
 use tracing::warn;
 
 use super::claims::Claims;
-use super::fetch::{Endpoints, Issuer, Published};
-use super::keys::Key;
-use crate::auth::Denied;
+use super::fetch::{Endpoints, IssuerClient, Published};
+use super::keys::SigningKey;
+use crate::auth::AuthError;
 
 /// More than any issuer needs, also with hundreds of groups.
 const TOKEN_BYTES_MAX: usize = 16 * 1024;
@@ -24,20 +24,20 @@ const FRESH: Duration = Duration::from_mins(10);
 const OLD: Duration = Duration::from_hours(1);
 
 pub(super) struct Signatures {
-    issuer: Issuer,
+    issuer: IssuerClient,
     clock: Arc<dyn Clock>,
-    known: RwLock<Arc<Known>>,
+    known: RwLock<Arc<KeyCache>>,
     /// When the issuer was last asked. Held while it is, so that many callers ask once.
     asked_at: Mutex<Option<Timestamp>>,
 }
 
 #[derive(Default)]
-struct Known {
+struct KeyCache {
     published: Published,
     since: Option<Timestamp>,
 }
 
-impl Known {
+impl KeyCache {
     /// What comes from the future is of no use: the clock was set back.
     fn is_younger(&self, than: Duration, now: Timestamp) -> bool {
         self.since.is_some_and(|since| since <= now && now.since(since) < than)
@@ -45,25 +45,25 @@ impl Known {
 }
 
 /// The text repeats nothing of the token.
-pub(super) fn refused(why: &str) -> Denied {
-    Denied::Refused(why.to_owned())
+pub(super) fn refused(why: &str) -> AuthError {
+    AuthError::Refused(why.to_owned())
 }
 
 impl Signatures {
-    pub(super) fn new(issuer: Issuer, clock: Arc<dyn Clock>) -> Signatures {
+    pub(super) fn new(issuer: IssuerClient, clock: Arc<dyn Clock>) -> Signatures {
         Signatures { issuer, clock, known: RwLock::default(), asked_at: Mutex::default() }
     }
 
-    pub(super) fn issuer(&self) -> &Issuer {
+    pub(super) fn issuer(&self) -> &IssuerClient {
         &self.issuer
     }
 
-    pub(super) fn issuer_mut(&mut self) -> &mut Issuer {
+    pub(super) fn issuer_mut(&mut self) -> &mut IssuerClient {
         &mut self.issuer
     }
 
     /// What a token claims that the issuer signed. Whether that is good here and now is for the caller to check.
-    pub(super) async fn claims(&self, token: &str) -> Result<Claims, Denied> {
+    pub(super) async fn claims(&self, token: &str) -> Result<Claims, AuthError> {
         if token.len() > TOKEN_BYTES_MAX {
             return Err(refused("this token is too long"));
         }
@@ -101,7 +101,7 @@ impl Signatures {
         self.known().published.endpoints.clone()
     }
 
-    async fn key(&self, id: Option<&str>) -> Result<Arc<Key>, Denied> {
+    async fn key(&self, id: Option<&str>) -> Result<Arc<SigningKey>, AuthError> {
         let known = self.known();
         let found = known.published.keys.find(id);
         if let Some(key) = found.as_ref().filter(|_| known.is_younger(FRESH, self.clock.now())) {
@@ -120,13 +120,13 @@ impl Signatures {
         }
     }
 
-    fn known(&self) -> Arc<Known> {
+    fn known(&self) -> Arc<KeyCache> {
         Arc::clone(&self.known.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Asks the issuer, unless somebody has since the caller looked or it is too soon. Who has something that is good
     /// enough does not wait for somebody else who asks.
-    async fn fetch(&self, seen: &Arc<Known>, is_good_enough: bool) -> bool {
+    async fn fetch(&self, seen: &Arc<KeyCache>, is_good_enough: bool) -> bool {
         let mut asked_at = match self.asked_at.try_lock() {
             Ok(asked_at) => asked_at,
             Err(_) if is_good_enough => return false,
@@ -143,7 +143,7 @@ impl Signatures {
         *asked_at = Some(self.clock.now());
         match answer {
             Ok(published) => {
-                let known = Arc::new(Known { published, since: Some(now) });
+                let known = Arc::new(KeyCache { published, since: Some(now) });
                 *self.known.write().unwrap_or_else(PoisonError::into_inner) = known;
                 true
             }

@@ -5,7 +5,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
 use axum::{Extension, Json};
-use engine::{OperationId, Verb};
+use engine::{OperationId, PhaseVerb};
 
 use super::inspect;
 use crate::app_state::{AppState, Shared};
@@ -49,7 +49,7 @@ pub(crate) async fn cancel(
     Id(id): Id,
     MaybeJson(control): MaybeJson<wire::Control>,
 ) -> Result<impl IntoResponse, Failure> {
-    ask(&app, id, Verb::Cancel, &caller, control).await
+    ask(&app, id, PhaseVerb::Cancel, &caller, control).await
 }
 
 /// Holds an operation still until somebody resumes it.
@@ -65,7 +65,7 @@ pub(crate) async fn pause(
     Id(id): Id,
     MaybeJson(control): MaybeJson<wire::Control>,
 ) -> Result<impl IntoResponse, Failure> {
-    ask(&app, id, Verb::Pause, &caller, control).await
+    ask(&app, id, PhaseVerb::Pause, &caller, control).await
 }
 
 /// Lets an operation go on that is paused or stuck, in the direction in which it went.
@@ -81,7 +81,7 @@ pub(crate) async fn resume(
     Id(id): Id,
     MaybeJson(control): MaybeJson<wire::Control>,
 ) -> Result<impl IntoResponse, Failure> {
-    ask(&app, id, Verb::Resume, &caller, control).await
+    ask(&app, id, PhaseVerb::Resume, &caller, control).await
 }
 
 /// Tries again at once, with a whole retry budget.
@@ -99,13 +99,13 @@ pub(crate) async fn retry(
     Id(id): Id,
     MaybeJson(control): MaybeJson<wire::Control>,
 ) -> Result<impl IntoResponse, Failure> {
-    ask(&app, id, Verb::Retry, &caller, control).await
+    ask(&app, id, PhaseVerb::Retry, &caller, control).await
 }
 
 async fn ask(
     app: &AppState,
     id: OperationId,
-    verb: Verb,
+    verb: PhaseVerb,
     caller: &Principal,
     control: Option<wire::Control>,
 ) -> Result<impl IntoResponse + use<>, Failure> {

@@ -3,9 +3,9 @@
 use axum::Json;
 use axum::extract::State;
 use engine::store::{self, QUEUED, StoreError, Summary};
-use engine::{Body, OperationId, Phase, Verb};
+use engine::{Body, OperationId, Phase, PhaseVerb};
 
-use super::explanation::{Known, PausedBy, explain};
+use super::explanation::{OperationFacts, PausedBy, explain};
 use super::inspect;
 use crate::app_state::{AppState, Shared};
 use crate::http::Failure;
@@ -48,7 +48,8 @@ pub(crate) async fn explain_operation(
     };
     let plan = app.engine.plan_of(&inspection);
     let now = app.engine.now();
-    let known = Known { inspection: &inspection, plan: plan.as_ref(), now, paused_by, queued_behind };
+    let known =
+        OperationFacts { inspection: &inspection, plan: plan.as_ref(), now, paused_by, queued_behind };
     Ok(Json(explain(&known)))
 }
 
@@ -63,7 +64,7 @@ async fn paused_by(app: &AppState, id: OperationId) -> Result<Option<PausedBy>, 
         let Some(newest) = events.last() else { break };
         after = newest.seq;
         for event in events {
-            if let Body::Asked { verb: Verb::Pause, by, reason, .. } = event.body {
+            if let Body::Asked { verb: PhaseVerb::Pause, by, reason, .. } = event.body {
                 last = Some(PausedBy { by, reason, at: event.at });
             }
         }
@@ -75,7 +76,8 @@ async fn paused_by(app: &AppState, id: OperationId) -> Result<Option<PausedBy>, 
 async fn holder(app: &AppState, resource: &str) -> Result<Option<OperationId>, StoreError> {
     let phases = Phase::ALL.into_iter().filter(|phase| !phase.is_final()).collect();
     let resource = Some(resource.to_owned());
-    let query = store::Query { phases, resource, limit: NEIGHBOURS_MAX, ..store::Query::default() };
+    let query =
+        store::OperationQuery { phases, resource, limit: NEIGHBOURS_MAX, ..store::OperationQuery::default() };
     let neighbours = app.engine.list(&query).await?;
     Ok(neighbours.iter().find(|neighbour| !is_queued(neighbour)).map(|neighbour| neighbour.id))
 }

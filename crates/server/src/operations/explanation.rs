@@ -1,14 +1,14 @@
 //! Why an operation is where it is, in words for people. Pure: everything it needs comes in.
 
 use engine::store::Summary;
-use engine::{Because, Inspection, Memory, OperationId, Phase, Timestamp, Verb, WorkflowInfo};
+use engine::{Because, Inspection, Memory, OperationId, Phase, PhaseVerb, Timestamp, WorkflowInfo};
 
 use super::progress::{cause, current_step, left_over, not_put_back, steps};
 use crate::sentence::ended;
 use crate::wire::{self, StepState, ToWire};
 
 /// All that is known about an operation.
-pub(super) struct Known<'a> {
+pub(super) struct OperationFacts<'a> {
     pub(super) inspection: &'a Inspection,
     /// `None` when this release does not have the workflow.
     pub(super) plan: Option<&'a WorkflowInfo>,
@@ -24,7 +24,7 @@ pub(super) struct PausedBy {
     pub(super) at: Timestamp,
 }
 
-pub(super) fn explain(known: &Known) -> wire::Explanation {
+pub(super) fn explain(known: &OperationFacts) -> wire::Explanation {
     let (summary, memory) = (known.summary(), known.memory());
     let is_over = summary.phase.is_final();
     let step = known.blocking_step();
@@ -48,7 +48,7 @@ pub(super) fn explain(known: &Known) -> wire::Explanation {
     }
 }
 
-impl Known<'_> {
+impl OperationFacts<'_> {
     fn summary(&self) -> &Summary {
         &self.inspection.shown.summary
     }
@@ -94,12 +94,15 @@ impl Known<'_> {
 
     fn reason(&self, step: Option<&wire::Step>) -> String {
         let mut reason = self.standing(step);
-        if let Some(wish) = &self.summary().wish {
-            let heard = match self.summary().owner {
+        if let Some(control) = &self.summary().control {
+            let received = match self.summary().owner {
                 Some(_) => "which takes effect when the step that runs has ended",
                 None => "which takes effect when a node picks it up",
             };
-            reason = format!("{reason}; {} asked it to {} at {}, {heard}", wish.by, wish.verb, wish.at);
+            reason = format!(
+                "{reason}; {} asked it to {} at {}, {received}",
+                control.by, control.verb, control.at
+            );
         }
         reason
     }
@@ -190,9 +193,9 @@ impl Known<'_> {
     }
 
     fn direction(&self, because: Option<&str>) -> String {
-        let Some(turned) = &self.memory().turned else { return String::new() };
+        let Some(undo_reason) = &self.memory().undo_reason else { return String::new() };
         let because = because.unwrap_or_default();
-        match (turned.because, &turned.step) {
+        match (undo_reason.because, &undo_reason.step) {
             (Because::Failed, Some(step)) => format!(" (it goes back because {step} failed: {because})"),
             _ => format!(" (it goes back: {because})"),
         }
@@ -204,7 +207,7 @@ impl Known<'_> {
         let (id, phase) = (summary.id, summary.phase);
         let mut advice = Vec::new();
         if phase.is_final() {
-            if phase.allows(Verb::Retry) {
+            if phase.allows(PhaseVerb::Retry) {
                 advice.push(format!("`provision-engine operations retry {id}` starts it again"));
             }
             advice.push(format!("`provision-engine operations show {id}` shows what it did"));
@@ -242,9 +245,9 @@ impl Known<'_> {
             (_, false) => "gives it up and takes back what it made",
         };
         let means = [
-            (Verb::Resume, "lets it go on"),
-            (Verb::Retry, "tries again at once, with a whole retry budget"),
-            (Verb::Cancel, cancelled),
+            (PhaseVerb::Resume, "lets it go on"),
+            (PhaseVerb::Retry, "tries again at once, with a whole retry budget"),
+            (PhaseVerb::Cancel, cancelled),
         ];
         means
             .into_iter()

@@ -38,17 +38,21 @@ impl IdPart {
     pub(super) async fn beginnings(
         &self,
         engine: &Engine,
-        wanted: &store::Query,
+        wanted: &store::OperationQuery,
     ) -> Result<Vec<Summary>, Failure> {
         let from = wanted.from.into_iter().chain([self.first]).max();
         let before = wanted.before.into_iter().chain(self.after_last).min();
-        Ok(engine.list(&store::Query { from, before, ..wanted.clone() }).await?)
+        Ok(engine.list(&store::OperationQuery { from, before, ..wanted.clone() }).await?)
     }
 
     /// Operations whose id begins or ends so, newest first.
-    pub(super) async fn find(&self, engine: &Engine, wanted: &store::Query) -> Result<Vec<Summary>, Failure> {
+    pub(super) async fn find(
+        &self,
+        engine: &Engine,
+        wanted: &store::OperationQuery,
+    ) -> Result<Vec<Summary>, Failure> {
         let mut found = self.beginnings(engine, wanted).await?;
-        let ends = store::Query { id_end: Some(self.digits.clone()), ..wanted.clone() };
+        let ends = store::OperationQuery { id_end: Some(self.digits.clone()), ..wanted.clone() };
         found.extend(engine.list(&ends).await?);
         found.sort_by_key(|summary| std::cmp::Reverse(summary.id));
         found.dedup_by_key(|summary| summary.id);

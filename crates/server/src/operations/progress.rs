@@ -36,10 +36,10 @@ pub(super) fn current_step<'p>(inspection: &Inspection, plan: Option<&'p Workflo
 pub(super) fn cause(inspection: &Inspection) -> Option<String> {
     let (summary, memory) = (&inspection.shown.summary, &inspection.memory);
     let stuck = memory.stuck.as_ref().map(|stuck| stuck.cause.to_string());
-    let turned = memory.turned.as_ref().map(|turned| turned.cause.to_string());
-    let put_aside =
+    let undo_reason = memory.undo_reason.as_ref().map(|undo_reason| undo_reason.cause.to_string());
+    let set_aside =
         || summary.reason.clone().filter(|_| summary.phase == Phase::Stuck || summary.phase.is_final());
-    stuck.or(turned).or_else(put_aside)
+    stuck.or(undo_reason).or_else(set_aside)
 }
 
 /// Steps whose work may still be in the world although the operation goes back or has ended.
@@ -184,10 +184,11 @@ impl View<'_> {
         if let Some(stuck) = memory.stuck.as_ref().filter(|stuck| stuck.step == name) {
             return Some(stuck.cause.to_string());
         }
-        if let Some(turned) = memory.turned.as_ref().filter(|turned| turned.because == Because::Failed)
-            && turned.step.as_deref() == Some(name)
+        if let Some(undo_reason) =
+            memory.undo_reason.as_ref().filter(|undo_reason| undo_reason.because == Because::Failed)
+            && undo_reason.step.as_deref() == Some(name)
         {
-            return Some(turned.cause.to_string());
+            return Some(undo_reason.cause.to_string());
         }
         let is_over = matches!(self.phase, Phase::Failed | Phase::Cancelled);
         let was_under_way = memory.started.contains(name) && !memory.done.contains(name);

@@ -15,7 +15,7 @@ use tracing::warn;
 use super::inspect;
 use crate::app_state::Shared;
 use crate::error;
-use crate::http::{Failure, News};
+use crate::http::{Failure, OperationEvents};
 use crate::query::{Id, Query, not_allowed};
 use crate::wire::{self, ToWire};
 
@@ -62,8 +62,9 @@ pub(crate) async fn stream_events(
     let watch = app.watchers.watch(id).ok_or_else(error::too_many_streams)?;
     let phase = inspect(&app, id).await?.shown.summary.phase;
     let closes_at = app.engine.now().plus(LIFE);
-    let news = News::new(&app, Some(watch));
-    let reader = Reader { app, id, after, ready: VecDeque::new(), phase, news, closes_at, quiet: 0 };
+    let updates = OperationEvents::new(&app, Some(watch));
+    let reader =
+        JournalReader { app, id, after, ready: VecDeque::new(), phase, updates, closes_at, quiet: 0 };
     let sse = Sse::new(reader.stream()).keep_alive(KeepAlive::new().interval(KEEP_ALIVE).text("alive"));
     Ok(([(X_ACCEL_BUFFERING, HeaderValue::from_static("no"))], sse))
 }
@@ -76,7 +77,7 @@ fn last_event_id(headers: &HeaderMap) -> Result<Option<u32>, Failure> {
 }
 
 /// One reader of one journal.
-struct Reader {
+struct JournalReader {
     app: Shared,
     id: OperationId,
     /// The number of the last event that was read.
@@ -84,7 +85,7 @@ struct Reader {
     ready: VecDeque<Event>,
     /// As far as the events that were read tell.
     phase: Phase,
-    news: News,
+    updates: OperationEvents,
     closes_at: Timestamp,
     quiet: u32,
 }
@@ -98,7 +99,7 @@ enum Next {
     Close,
 }
 
-impl Reader {
+impl JournalReader {
     fn stream(self) -> impl Stream<Item = Result<Event, Infallible>> {
         unfold(Some(self), |reader| async move {
             let mut reader = reader?;
@@ -164,7 +165,7 @@ impl Reader {
 
     /// Waits for news; `false` when there will be none.
     async fn rest(&mut self) -> bool {
-        match self.news.next_while_open().await {
+        match self.updates.next_while_open().await {
             None => return false,
             Some(true) => return true,
             Some(false) => {}

@@ -97,7 +97,8 @@ impl Submitter {
 
 async fn begin(app: &AppState, command: Command) -> Result<impl IntoResponse + use<>, Failure> {
     let mut accepted = newly_accepted(app, &command);
-    let engine::Accepted { id, repeated } = app.engine.submit_json(command).await.map_err(error::submit)?;
+    let engine::AcceptedOperation { id, repeated } =
+        app.engine.submit_json(command).await.map_err(error::submit)?;
     match app.engine.inspect(id).await {
         Ok(Some(inspection)) => accepted = inspection.shown.summary.to_wire(),
         // It is accepted and durable: who hears anything else sends it again. So we answer what we know.

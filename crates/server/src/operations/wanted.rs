@@ -25,7 +25,7 @@ const ID_DIGITS_MIN: usize = 8;
 
 /// The filters that lists and totals share.
 pub(super) struct Filters {
-    pub(super) query: store::Query,
+    pub(super) query: store::OperationQuery,
     /// Workflows that are left out.
     hidden: Vec<String>,
 }
@@ -56,7 +56,16 @@ impl Filters {
         };
         // Who asks for such a workflow by name wants to see it.
         let hidden = if hides && workflow.is_none() { housekeeping(engine) } else { Vec::new() };
-        let query = store::Query { workflow, phases, tenant, resource, before, from, id_end: None, limit: 0 };
+        let query = store::OperationQuery {
+            workflow,
+            phases,
+            tenant,
+            resource,
+            before,
+            from,
+            id_end: None,
+            limit: 0,
+        };
         Ok(Filters { query, hidden })
     }
 
@@ -119,8 +128,8 @@ impl Wanted {
         Ok((!found.is_empty()).then(|| answer(engine, found, None, None)))
     }
 
-    fn limited(&self) -> store::Query {
-        store::Query { limit: self.limit, ..self.filters.query.clone() }
+    fn limited(&self) -> store::OperationQuery {
+        store::OperationQuery { limit: self.limit, ..self.filters.query.clone() }
     }
 
     /// The newest that fit. Reads until the page is full, and no further than it may.

@@ -24,7 +24,7 @@ use crate::wire::{self, ToWire};
     post, path = "/users", tag = "access", operation_id = "create_user",
     request_body = wire::NewUser,
     responses(
-        (status = CREATED, body = wire::MadeUser, description = "The user, and a made password this once."),
+        (status = CREATED, body = wire::CreatedUser, description = "The user, and a made password this once."),
         (status = CONFLICT, body = wire::Problem, content_type = "application/problem+json",
          description = "The name is taken: `user-exists`."),
         (status = UNPROCESSABLE_ENTITY, body = wire::Problem, content_type = "application/problem+json",
@@ -53,6 +53,6 @@ pub(crate) async fn create_user(
     }
     let target = about(&name);
     let shown = (!is_given).then(|| wire::Password::from(&password));
-    let answer = wire::MadeUser { name, role, created_at: now.to_wire(), password: shown };
+    let answer = wire::CreatedUser { name, role, created_at: now.to_wire(), password: shown };
     Ok((StatusCode::CREATED, target, Json(answer)))
 }

@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_of_one_network_count_together_and_strangers_are_forgotten_first() {
+    fn addresses_of_one_network_count_together_and_outsiders_are_forgotten_first() {
         let gate = SignInGate::default();
         let home: IpAddr = "2001:db8::1".parse().unwrap();
         gate.signed_in(home, "ann");

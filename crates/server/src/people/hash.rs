@@ -44,9 +44,9 @@ pub(super) async fn is_good(password: &SecretString, hash: Option<&str>) -> bool
 
 /// Off the threads that serve requests. The desk is free when the work is done, also when nobody waits any more.
 async fn apart<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
-    let desk = DESKS.acquire().await.expect("nobody closes it");
+    let shared = DESKS.acquire().await.expect("nobody closes it");
     let done = tokio::task::spawn_blocking(move || {
-        let _desk = desk;
+        let _shared = shared;
         work()
     });
     done.await.expect("it does not panic, and is cancelled only when nobody waits for it")
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_costs_what_somebody_costs() {
+    fn no_one_costs_what_someone_costs() {
         assert!(NOBODY.starts_with(FORM));
         assert!(PasswordHash::new(NOBODY).is_ok());
     }

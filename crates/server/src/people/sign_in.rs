@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn nobody_is_never_locked() {
+    async fn no_one_is_never_locked() {
         let store = store().await;
         for _ in 0..5 {
             assert_eq!(attempt(&store, "ben", "wrong", 0).await, Err(SignInError::Wrong));

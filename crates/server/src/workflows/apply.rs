@@ -12,7 +12,7 @@ use super::{declarations, refused};
 use crate::app_state::Shared;
 use crate::audit::about;
 use crate::http::body::read;
-use crate::http::{Failure, Fault};
+use crate::http::{Failure, FailureKind};
 use crate::principal::Principal;
 use crate::query::Name;
 use crate::wire;
@@ -47,7 +47,7 @@ pub(crate) async fn apply_workflow(
     let given = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let given = given.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     if !TYPES.contains(&given.as_str()) {
-        return Err(Fault::NotJson { given }.into());
+        return Err(FailureKind::NotJson { given }.into());
     }
     let body = read(request, app.settings.body_limit_bytes).await?;
     let text = std::str::from_utf8(&body)

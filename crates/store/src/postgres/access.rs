@@ -16,7 +16,7 @@ impl AccessStore for PostgresStore {
         let (created_at, expires_at) = (token.created_at.0, token.expires_at.map(|at| at.0));
         let role = token.role.as_str();
         let added = self
-            .errands
+            .queued_writes
             .write(
                 sql::ADD_TOKEN,
                 &[&token.name, &role, &token.digest, &created_at, &expires_at, &token.platform],
@@ -34,7 +34,7 @@ impl AccessStore for PostgresStore {
     }
 
     async fn remove_token(&self, name: &str, now: Timestamp) -> Result<AdminChange, StoreError> {
-        Ok(admin_change(&self.errands.write(sql::REMOVE_TOKEN, &[&name, &now.0]).await?))
+        Ok(admin_change(&self.queued_writes.write(sql::REMOVE_TOKEN, &[&name, &now.0]).await?))
     }
 
     async fn shared(&self, name: &str) -> Result<Option<String>, StoreError> {
@@ -43,8 +43,8 @@ impl AccessStore for PostgresStore {
 
     async fn share(&self, name: &str, before: Option<&str>, value: &str) -> Result<bool, StoreError> {
         let changed = match before {
-            Some(before) => self.errands.write(sql::SHARE_CHANGED, &[&name, &value, &before]).await?,
-            None => self.errands.write(sql::SHARE_NEW, &[&name, &value]).await?,
+            Some(before) => self.queued_writes.write(sql::SHARE_CHANGED, &[&name, &value, &before]).await?,
+            None => self.queued_writes.write(sql::SHARE_NEW, &[&name, &value]).await?,
         };
         Ok(!changed.is_empty())
     }

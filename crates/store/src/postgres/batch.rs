@@ -7,22 +7,22 @@ use tokio_postgres::{Error, Row};
 use uuid::Uuid;
 
 use super::columns::{Audits, Consumed, Creates, Finishes, Journal, Parks, Phases, Touches};
-use super::connection::{Param, Session};
-use super::failure::Failure;
+use super::connection::{Param, SessionOptions};
+use super::failure::TransactionFailure;
 use super::resource_statements as resource_sql;
 use super::statements as sql;
 use super::work::{Job, Work};
 use crate::draft::Draft;
 
 /// What became of one write of a batch.
-pub(super) enum Answer {
+pub(super) enum WriteResult {
     Done(Result<Receipt, StoreError>),
     /// Somebody else has the key or the resource: it has to be looked at alone.
     Contested,
 }
 
-pub(super) struct Written {
-    pub(super) answers: Vec<Answer>,
+pub(super) struct WriteOutcome {
+    pub(super) answers: Vec<WriteResult>,
     /// Something is free to be claimed now.
     pub(super) rings: bool,
 }
@@ -91,23 +91,23 @@ impl<'a> Batch<'a> {
     }
 
     /// Those whose number exists already.
-    pub(super) async fn given(&self, session: &Session) -> Result<Vec<Uuid>, Error> {
+    pub(super) async fn given(&self, session: &SessionOptions) -> Result<Vec<Uuid>, Error> {
         let rows = session.query(sql::GIVEN, &[&self.journal.ids, &self.journal.seqs]).await?;
         Ok(rows.iter().map(|row| row.get(0)).collect())
     }
 
-    pub(super) async fn run(&self, session: &Session) -> Result<Written, Failure> {
+    pub(super) async fn run(&self, session: &SessionOptions) -> Result<WriteOutcome, TransactionFailure> {
         if self.is_only_appends() {
             session.execute(sql::APPEND, &self.journal.params()).await?;
-            let answers = self.jobs.iter().map(|_| Answer::Done(Ok(Receipt::Saved))).collect();
-            return Ok(Written { answers, rings: false });
+            let answers = self.jobs.iter().map(|_| WriteResult::Done(Ok(Receipt::Saved))).collect();
+            return Ok(WriteOutcome { answers, rings: false });
         }
         Ok(Box::pin(self.transaction(session)).await?)
     }
 
     /// All statements are sent before the first answer is awaited. When one fails, so do those after it, and
     /// the commit becomes a rollback; so the first error is the one that counts.
-    async fn transaction(&self, session: &Session) -> Result<Written, Error> {
+    async fn transaction(&self, session: &SessionOptions) -> Result<WriteOutcome, Error> {
         let keys: Vec<&str> = self.parks.keys.iter().flatten().copied().collect();
         let lock: [Param<'_>; 1] = [&keys];
         let (journal, creates, phases) = (self.journal.params(), self.creates.params(), self.phases.params());
@@ -155,24 +155,24 @@ impl<'a> Batch<'a> {
         Ok(self.written(&created, &parked, &finished, !promoted.is_empty()))
     }
 
-    fn written(&self, created: &[Row], parked: &[Row], finished: &[Row], promoted: bool) -> Written {
+    fn written(&self, created: &[Row], parked: &[Row], finished: &[Row], promoted: bool) -> WriteOutcome {
         let created: HashSet<Uuid> = created.iter().map(|row| row.get(0)).collect();
         let parked: HashMap<Uuid, bool> = parked.iter().map(|row| (row.get(0), row.get(1))).collect();
         let finished: HashSet<Uuid> = finished.iter().map(|row| row.get(0)).collect();
         let answer = |job: &Job| {
-            let Work::Write(draft) = &job.work else { return Answer::Done(Ok(Receipt::Saved)) };
+            let Work::Write(draft) = &job.work else { return WriteResult::Done(Ok(Receipt::Saved)) };
             let is_held = match &draft.write {
-                Write::Create(create) if !created.contains(&create.id.0) => return Answer::Contested,
+                Write::Create(create) if !created.contains(&create.id.0) => return WriteResult::Contested,
                 Write::Park(park) => parked.contains_key(&park.hold.id.0),
                 Write::Finish(finish) => finished.contains(&finish.hold.id.0),
                 _ => true,
             };
-            Answer::Done(if is_held { Ok(Receipt::Saved) } else { Err(StoreError::Fenced) })
+            WriteResult::Done(if is_held { Ok(Receipt::Saved) } else { Err(StoreError::Fenced) })
         };
         let is_free = |(id, owner): (&Uuid, &Option<Uuid>)| owner.is_none() && created.contains(id);
         let rings = promoted
             || parked.values().any(|hurried| *hurried)
             || self.creates.ids.iter().zip(&self.creates.owners).any(is_free);
-        Written { answers: self.jobs.iter().map(answer).collect(), rings }
+        WriteOutcome { answers: self.jobs.iter().map(answer).collect(), rings }
     }
 }

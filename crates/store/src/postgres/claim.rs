@@ -10,15 +10,15 @@ use tokio_postgres::Row;
 use tracing::error;
 use uuid::Uuid;
 
-use super::connection::{BATCH_TIMEOUT, BY_KEY, Line, Role, Session, Unfinished};
-use super::failure::Failure;
-use super::pulse::released;
+use super::connection::{BATCH_TIMEOUT, BY_KEY, Connection, ConnectionRole, SessionOptions, Unfinished};
+use super::failure::TransactionFailure;
+use super::heartbeat::released;
 use super::statements as sql;
-use super::target::Target;
+use super::target::DatabaseTarget;
 use crate::fair::{self, PROBES_MAX, Probe, Turns};
-use crate::rows::{self, ClaimedRow, EventRow, SignalText, Unreadable, signed};
+use crate::rows::{self, ClaimedRow, EventRow, RowError, SignalText, signed};
 
-pub(super) const CLAIMER: Role = Role {
+pub(super) const CLAIMER: ConnectionRole = ConnectionRole {
     settings: BY_KEY,
     statements: &[
         sql::LOOK,
@@ -30,7 +30,7 @@ pub(super) const CLAIMER: Role = Role {
         sql::TAKE,
         sql::ADOPT,
         sql::EVENTS,
-        sql::PUT_DOWN_BROKEN,
+        sql::SUSPEND_UNREADABLE,
         sql::RELEASE,
     ],
 };
@@ -39,14 +39,14 @@ pub(super) const CLAIMER: Role = Role {
 const TRIES_MAX: usize = 4;
 
 pub(super) struct Claimer {
-    line: Line,
+    line: Connection,
     /// Also makes claims take turns: a connection has one transaction at a time.
-    desk: Mutex<Desk>,
+    context: Mutex<ClaimContext>,
 }
 
 /// What claims know of the ones before them.
 #[derive(Default)]
-struct Desk {
+struct ClaimContext {
     turns: Turns,
     /// What a claim without an answer may have taken, for this node. Nobody works on that.
     unanswered: Option<(NodeId, Vec<Uuid>)>,
@@ -54,15 +54,15 @@ struct Desk {
 
 /// What one claim is about.
 #[derive(Clone, Copy)]
-struct Asked {
+struct ClaimHistory {
     node: NodeId,
     now: Timestamp,
     limit: usize,
 }
 
 impl Claimer {
-    pub(super) fn new(target: &Arc<Target>) -> Claimer {
-        Claimer { line: Line::new(target, CLAIMER), desk: Mutex::default() }
+    pub(super) fn new(target: &Arc<DatabaseTarget>) -> Claimer {
+        Claimer { line: Connection::new(target, CLAIMER), context: Mutex::default() }
     }
 
     pub(super) async fn claim(
@@ -71,9 +71,9 @@ impl Claimer {
         now: Timestamp,
         limit: usize,
     ) -> Result<Claims, StoreError> {
-        let mut desk = self.desk.lock().await;
-        let asked = Asked { node, now, limit };
-        self.release_unanswered(&mut desk).await?;
+        let mut context = self.context.lock().await;
+        let asked = ClaimHistory { node, now, limit };
+        self.release_unanswered(&mut context).await?;
         let more = rows::rows(limit.saturating_add(1));
         let look = self.line.read(sql::LOOK, &[&node.0, &now.0, &more]).await?;
         let Some(look) = look.first() else { return Err(StoreError::Fenced) };
@@ -90,11 +90,14 @@ impl Claimer {
         let mut tries = 0;
         loop {
             tries += 1;
-            match self.attempt(&mut desk, asked, due == more).await {
-                Err(Failure::Clash(_) | Failure::Locked(_) | Failure::Data(StoreError::Fenced))
-                    if tries < TRIES_MAX => {}
+            match self.attempt(&mut context, asked, due == more).await {
+                Err(
+                    TransactionFailure::Clash(_)
+                    | TransactionFailure::Locked(_)
+                    | TransactionFailure::Data(StoreError::Fenced),
+                ) if tries < TRIES_MAX => {}
                 // The node was known a moment ago, so this is not about the node.
-                Err(Failure::Data(StoreError::Fenced)) => {
+                Err(TransactionFailure::Data(StoreError::Fenced)) => {
                     return Err(StoreError::Unavailable("an old owner keeps writing".into()));
                 }
                 done => return Ok(done?),
@@ -103,26 +106,31 @@ impl Claimer {
     }
 
     /// Where a commit had no answer, its operations may be ours on paper while nobody here knows of them.
-    async fn release_unanswered(&self, desk: &mut Desk) -> Result<(), StoreError> {
-        let Some((node, ids)) = &desk.unanswered else { return Ok(()) };
+    async fn release_unanswered(&self, context: &mut ClaimContext) -> Result<(), StoreError> {
+        let Some((node, ids)) = &context.unanswered else { return Ok(()) };
         let released = released(&self.line.read(sql::RELEASE, &[&node.0, ids]).await?);
         if released.is_ok() {
-            desk.unanswered = None;
+            context.unanswered = None;
         }
         released
     }
 
-    async fn attempt(&self, desk: &mut Desk, asked: Asked, crowded: bool) -> Result<Claims, Failure> {
-        let session = self.line.session().await.map_err(Failure::Down)?;
+    async fn attempt(
+        &self,
+        context: &mut ClaimContext,
+        asked: ClaimHistory,
+        crowded: bool,
+    ) -> Result<Claims, TransactionFailure> {
+        let session = self.line.session().await.map_err(TransactionFailure::Down)?;
         let unfinished = Unfinished::new(&session);
-        let work = transaction(&session, desk, asked, crowded);
+        let work = transaction(&session, context, asked, crowded);
         let done = session.in_time(BATCH_TIMEOUT, work).await.flatten();
-        if !matches!(done, Err(Failure::Down(_))) {
-            desk.unanswered = None;
+        if !matches!(done, Err(TransactionFailure::Down(_))) {
+            context.unanswered = None;
         }
         let is_clean = match &done {
             Ok(_) => true,
-            Err(Failure::Down(_)) => false,
+            Err(TransactionFailure::Down(_)) => false,
             Err(_) => session.say(sql::ROLLBACK).await.is_ok(),
         };
         if is_clean {
@@ -133,14 +141,14 @@ impl Claimer {
 }
 
 async fn transaction(
-    session: &Session,
-    desk: &mut Desk,
-    asked: Asked,
+    session: &SessionOptions,
+    context: &mut ClaimContext,
+    asked: ClaimHistory,
     crowded: bool,
-) -> Result<Claims, Failure> {
+) -> Result<Claims, TransactionFailure> {
     session.say(sql::BEGIN).await?;
     let chosen = if crowded {
-        fairly(session, &mut desk.turns, asked).await?
+        fairly(session, &mut context.turns, asked).await?
     } else {
         oldest(session, asked, asked.limit, &[]).await?
     };
@@ -150,7 +158,7 @@ async fn transaction(
         session.say(sql::COMMIT).await?;
         return Ok(Claims { operations: Vec::new(), next_due: first_time(&next) });
     }
-    desk.unanswered = Some((asked.node, chosen.clone()));
+    context.unanswered = Some((asked.node, chosen.clone()));
     let taken = take(session, &chosen, asked).await?;
     let mut operations = Vec::with_capacity(taken.len());
     let mut broken = Vec::new();
@@ -173,13 +181,22 @@ fn first_time(rows: &[Row]) -> Option<Timestamp> {
 }
 
 /// Locks the oldest that nobody else is just claiming.
-async fn oldest(session: &Session, asked: Asked, most: usize, but: &[Uuid]) -> Result<Vec<Uuid>, Failure> {
+async fn oldest(
+    session: &SessionOptions,
+    asked: ClaimHistory,
+    most: usize,
+    but: &[Uuid],
+) -> Result<Vec<Uuid>, TransactionFailure> {
     let found = session.query(sql::LOCK_OLDEST, &[&asked.now.0, &rows::rows(most), &but]).await?;
     Ok(found.iter().map(|row| row.get(0)).collect())
 }
 
 /// Locks as many as the limit allows: a share for each tenant, and what is left over by age.
-async fn fairly(session: &Session, turns: &mut Turns, asked: Asked) -> Result<Vec<Uuid>, Failure> {
+async fn fairly(
+    session: &SessionOptions,
+    turns: &mut Turns,
+    asked: ClaimHistory,
+) -> Result<Vec<Uuid>, TransactionFailure> {
     let onward = probe(session, turns.start(), asked.now, PROBES_MAX).await?;
     let anew = match PROBES_MAX - onward.len() {
         0 => Vec::new(),
@@ -199,14 +216,23 @@ async fn fairly(session: &Session, turns: &mut Turns, asked: Asked) -> Result<Ve
     Ok(chosen)
 }
 
-async fn probe(session: &Session, start: &str, now: Timestamp, most: usize) -> Result<Vec<Probe>, Failure> {
+async fn probe(
+    session: &SessionOptions,
+    start: &str,
+    now: Timestamp,
+    most: usize,
+) -> Result<Vec<Probe>, TransactionFailure> {
     let found = session.query(sql::PROBE, &[&start, &rows::rows(most)]).await?;
     let read = |row: &Row| Probe { tenant: row.get(0), due: row.get::<_, i64>(1) <= now.0 };
     Ok(found.iter().map(read).collect())
 }
 
 /// Makes locked operations ours, in the order in which they were chosen.
-async fn take(session: &Session, chosen: &[Uuid], asked: Asked) -> Result<Vec<ClaimedRow>, Failure> {
+async fn take(
+    session: &SessionOptions,
+    chosen: &[Uuid],
+    asked: ClaimHistory,
+) -> Result<Vec<ClaimedRow>, TransactionFailure> {
     let taken = session.query(sql::TAKE, &[&chosen, &asked.node.0]).await?;
     let mut by_id: HashMap<Uuid, ClaimedRow> =
         taken.iter().map(claimed_row).map(|row| (row.id, row)).collect();
@@ -240,8 +266,8 @@ fn claimed_row(row: &Row) -> ClaimedRow {
         memory: row.get(9),
         memory_seq: rows::unsigned(row.get::<_, i32>(10).into()),
         orphaned: row.get(11),
-        wish: row.get(12),
-        wish_number: row.get(13),
+        control: row.get(12),
+        control_number: row.get(13),
         signal: row.get::<_, Option<String>>(14).zip(row.get(15)).and_then(signal_text),
         events: Vec::new(),
     }
@@ -254,12 +280,12 @@ fn signal_text((key, found): (String, Vec<String>)) -> Option<SignalText> {
 }
 
 /// What cannot be read stops nobody else: it waits for a person.
-async fn put_down(session: &Session, broken: &[Unreadable]) -> Result<(), Failure> {
-    for Unreadable { id, reason } in broken {
+async fn put_down(session: &SessionOptions, broken: &[RowError]) -> Result<(), TransactionFailure> {
+    for RowError { id, reason } in broken {
         error!(operation.id = %id, "operation {id} is stuck: {reason}");
     }
     let ids: Vec<Uuid> = broken.iter().map(|broken| broken.id).collect();
     let reasons: Vec<&str> = broken.iter().map(|broken| broken.reason.as_str()).collect();
-    session.execute(sql::PUT_DOWN_BROKEN, &[&ids, &reasons]).await?;
+    session.execute(sql::SUSPEND_UNREADABLE, &[&ids, &reasons]).await?;
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! What a batch writes, as arrays: one for each column.
 
-use engine::store::{Append, Create, Finish, Park, Portrait, StoreError, TakenSignal, Touch};
+use engine::store::{Append, Create, Finish, Park, RecordUpdate, StoreError, TakenSignal, Touch};
 use engine::{AuditRow, Phase};
 use uuid::Uuid;
 
@@ -100,21 +100,21 @@ impl<'a> Creates<'a> {
 pub(super) struct Phases<'a> {
     pub(super) ids: Vec<Uuid>,
     pub(super) phases: Vec<Option<&'a str>>,
-    pub(super) heard: Vec<Option<i64>>,
+    pub(super) processed: Vec<Option<i64>>,
 }
 
 impl Phases<'_> {
     pub(super) fn add(&mut self, append: &Append) {
-        if append.phase.is_none() && append.heard.is_none() {
+        if append.phase.is_none() && append.processed.is_none() {
             return;
         }
         self.ids.push(append.id.0);
         self.phases.push(append.phase.map(Phase::as_str));
-        self.heard.push(append.heard);
+        self.processed.push(append.processed);
     }
 
     pub(super) fn params(&self) -> [Param<'_>; 3] {
-        [&self.ids, &self.phases, &self.heard]
+        [&self.ids, &self.phases, &self.processed]
     }
 }
 
@@ -142,7 +142,7 @@ pub(super) struct Parks<'a> {
     pub(super) nodes: Vec<Uuid>,
     pub(super) epochs: Vec<i64>,
     pub(super) phases: Vec<&'a str>,
-    pub(super) heard: Vec<i64>,
+    pub(super) processed: Vec<i64>,
     pub(super) keys: Vec<Option<&'a str>>,
     pub(super) due_ats: Vec<Option<i64>>,
     pub(super) steps: Vec<Option<&'a str>>,
@@ -161,7 +161,7 @@ impl<'a> Parks<'a> {
         self.nodes.push(park.hold.node.0);
         self.epochs.push(park.hold.epoch);
         self.phases.push(park.phase.as_str());
-        self.heard.push(park.heard);
+        self.processed.push(park.processed);
         self.not_befores.push(park.not_before.map(|at| at.0));
         self.keys.push(park.key.as_deref());
         self.due_ats.push(park.due_at.map(|at| at.0));
@@ -176,7 +176,7 @@ impl<'a> Parks<'a> {
             &self.nodes,
             &self.epochs,
             &self.phases,
-            &self.heard,
+            &self.processed,
             &self.keys,
             &self.due_ats,
             &self.steps,
@@ -245,18 +245,18 @@ pub(super) struct Touches<'a> {
 
 impl<'a> Touches<'a> {
     pub(super) fn add(&mut self, touch: Touch<'a>) {
-        let portrait = touch.portrait;
+        let record_update = touch.record_update;
         self.names.push(touch.name);
         self.ids.push(touch.operation.0);
         self.nodes.push(touch.hold.map(|hold| hold.node.0));
         self.epochs.push(touch.hold.map(|hold| hold.epoch));
-        self.kinds.push(portrait.map(|portrait| portrait.kind.as_str()));
-        self.records.push(portrait.map(|portrait| portrait.record.as_str()));
-        self.gone_ats.push(portrait.and_then(|portrait| portrait.gone_at).map(|at| at.0));
-        self.due_ats.push(portrait.and_then(|portrait| portrait.due_at).map(|at| at.0));
+        self.kinds.push(record_update.map(|record_update| record_update.kind.as_str()));
+        self.records.push(record_update.map(|record_update| record_update.record.as_str()));
+        self.gone_ats.push(record_update.and_then(|record_update| record_update.gone_at).map(|at| at.0));
+        self.due_ats.push(record_update.and_then(|record_update| record_update.due_at).map(|at| at.0));
         self.phases.push(touch.settles.map(Phase::as_str));
         self.ats.push(touch.at.0);
-        self.labels.push(portrait.map(labels_text));
+        self.labels.push(record_update.map(labels_text));
     }
 
     pub(super) fn params(&self) -> [Param<'_>; 11] {
@@ -277,8 +277,8 @@ impl<'a> Touches<'a> {
 }
 
 /// Pairs of key and value as JSON: the labels of one resource are one value of a column.
-pub(super) fn labels_text(portrait: &Portrait) -> String {
-    serde_json::json!(portrait.labels).to_string()
+pub(super) fn labels_text(record_update: &RecordUpdate) -> String {
+    serde_json::json!(record_update.labels).to_string()
 }
 
 #[derive(Default)]

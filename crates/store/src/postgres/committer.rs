@@ -14,11 +14,11 @@ use tokio::time::Instant;
 use tracing::warn;
 use uuid::Uuid;
 
-use super::batch::{Answer, Batch};
-use super::careful;
-use super::connection::{BATCH_TIMEOUT, BY_KEY, Line, Role};
-use super::failure::Failure;
-use super::target::Target;
+use super::batch::{Batch, WriteResult};
+use super::connection::{BATCH_TIMEOUT, BY_KEY, Connection, ConnectionRole};
+use super::failure::TransactionFailure;
+use super::serial;
+use super::target::DatabaseTarget;
 use super::work::{Job, Work};
 use super::{resource_statements as resource_sql, statements as sql};
 use crate::draft::Draft;
@@ -37,7 +37,7 @@ const SMALL_COMMIT: usize = 8;
 /// How often the same is tried when others are in the way.
 const CLASHES_MAX: usize = 5;
 
-pub(super) const COMMITTER: Role = Role {
+pub(super) const COMMITTER: ConnectionRole = ConnectionRole {
     settings: BY_KEY,
     statements: &[
         sql::APPEND,
@@ -60,7 +60,7 @@ pub(super) const COMMITTER: Role = Role {
         sql::HOLDER,
         sql::CREATE_ONE,
         sql::STANDING,
-        sql::WISH,
+        sql::CONTROL,
         sql::FINISHED,
         sql::IS_THERE,
         sql::REVIVE,
@@ -114,20 +114,20 @@ impl Drop for UnderWay<'_> {
 }
 
 impl Committers {
-    pub(super) fn start(target: &Arc<Target>, count: usize, bell: &Arc<Notify>) -> Committers {
+    pub(super) fn start(target: &Arc<DatabaseTarget>, count: usize, wake_up: &Arc<Notify>) -> Committers {
         let counters = Arc::new(Counters::default());
         let (locked, jobs) = mpsc::unbounded_channel();
         let start = |jobs, batch_max| {
-            let desk = Desk {
-                line: Line::new(target, COMMITTER),
+            let commit_queue = CommitQueue {
+                line: Connection::new(target, COMMITTER),
                 jobs,
                 waiting: VecDeque::new(),
                 locked: locked.downgrade(),
                 batch_max,
-                bell: Arc::clone(bell),
+                wake_up: Arc::clone(wake_up),
                 counters: Arc::clone(&counters),
             };
-            tokio::spawn(desk.work());
+            tokio::spawn(commit_queue.work());
         };
         // Those that wait for a row are tried one by one, in turn.
         start(jobs, 1);
@@ -175,26 +175,26 @@ impl Committers {
     }
 }
 
-/// What one committer has on its desk.
-pub(super) struct Desk {
-    pub(super) line: Line,
+/// What one committer has on its queue.
+pub(super) struct CommitQueue {
+    pub(super) line: Connection,
     jobs: mpsc::UnboundedReceiver<Job>,
     /// Taken from the queue but not for this batch.
     waiting: VecDeque<Job>,
     /// Where writes wait for rows that others hold.
     pub(super) locked: mpsc::WeakUnboundedSender<Job>,
     batch_max: usize,
-    bell: Arc<Notify>,
+    wake_up: Arc<Notify>,
     counters: Arc<Counters>,
 }
 
-impl Desk {
+impl CommitQueue {
     async fn work(mut self) {
         while let Some(batch) = self.gather().await {
-            let (mut careful, plain): (Vec<Job>, Vec<Job>) =
-                batch.into_iter().partition(|job| job.work.needs_care());
-            careful.extend(self.settle(plain).await);
-            self.settle_carefully(careful).await;
+            let (mut serial, plain): (Vec<Job>, Vec<Job>) =
+                batch.into_iter().partition(|job| job.work.is_contended());
+            serial.extend(self.settle(plain).await);
+            self.settle_serially(serial).await;
         }
     }
 
@@ -237,12 +237,12 @@ impl Desk {
             }
             match self.attempt(&part).await {
                 Ok(answers) => contested.extend(deliver(part, answers)),
-                Err(Failure::Clash(_)) if clashes < CLASHES_MAX => {
+                Err(TransactionFailure::Clash(_)) if clashes < CLASHES_MAX => {
                     clashes += 1;
                     parts.push(part);
                 }
-                Err(Failure::Locked(why)) => parts.extend(self.apart(part, why).await),
-                Err(Failure::Data(StoreError::Fenced)) if part.len() > 1 => {
+                Err(TransactionFailure::Locked(why)) => parts.extend(self.apart(part, why).await),
+                Err(TransactionFailure::Data(StoreError::Fenced)) if part.len() > 1 => {
                     let before = part.len();
                     part = self.without_fenced(part).await;
                     if part.len() == before {
@@ -250,7 +250,7 @@ impl Desk {
                     }
                     parts.push(part);
                 }
-                Err(Failure::Data(_)) if part.len() > 1 => {
+                Err(TransactionFailure::Data(_)) if part.len() > 1 => {
                     parts.push(part.split_off(part.len() / 2));
                     parts.push(part);
                 }
@@ -260,17 +260,17 @@ impl Desk {
         contested
     }
 
-    async fn attempt(&self, part: &[Job]) -> Result<Vec<Answer>, Failure> {
+    async fn attempt(&self, part: &[Job]) -> Result<Vec<WriteResult>, TransactionFailure> {
         let batch = Batch::new(part)?;
-        let session = self.line.session().await.map_err(Failure::Down)?;
+        let session = self.line.session().await.map_err(TransactionFailure::Down)?;
         let began = Instant::now();
         let written = session.in_time(BATCH_TIMEOUT, Box::pin(batch.run(&session))).await??;
         if part.len() <= SMALL_COMMIT {
             self.counters.took(began.elapsed());
         }
-        self.count(written.answers.iter().filter(|answer| matches!(answer, Answer::Done(_))).count());
+        self.count(written.answers.iter().filter(|answer| matches!(answer, WriteResult::Done(_))).count());
         if written.rings {
-            self.bell.notify_one();
+            self.wake_up.notify_one();
         }
         Ok(written.answers)
     }
@@ -293,39 +293,39 @@ impl Desk {
     }
 
     /// One after the other in one transaction; each in its own when one of them fails.
-    async fn settle_carefully(&self, jobs: Vec<Job>) {
+    async fn settle_serially(&self, jobs: Vec<Job>) {
         let mut parts = vec![jobs];
         let mut clashes = 0;
         while let Some(part) = parts.pop() {
             if part.is_empty() {
                 continue;
             }
-            match self.attempt_carefully(&part).await {
+            match self.attempt_serially(&part).await {
                 Ok(receipts) => {
                     for (job, receipt) in part.into_iter().zip(receipts) {
                         job.answer(Ok(receipt));
                     }
                 }
-                Err(Failure::Clash(_)) if clashes < CLASHES_MAX => {
+                Err(TransactionFailure::Clash(_)) if clashes < CLASHES_MAX => {
                     clashes += 1;
                     parts.push(part);
                 }
-                Err(Failure::Data(_) | Failure::Locked(_)) if part.len() > 1 => {
+                Err(TransactionFailure::Data(_) | TransactionFailure::Locked(_)) if part.len() > 1 => {
                     parts.extend(part.into_iter().rev().map(|job| vec![job]));
                 }
-                Err(Failure::Locked(why)) => self.wait_apart(part, &why),
+                Err(TransactionFailure::Locked(why)) => self.wait_apart(part, &why),
                 Err(failure) => refuse(part, &StoreError::from(failure)),
             }
         }
     }
 
-    async fn attempt_carefully(&self, part: &[Job]) -> Result<Vec<Receipt>, Failure> {
+    async fn attempt_serially(&self, part: &[Job]) -> Result<Vec<Receipt>, TransactionFailure> {
         let drafts: Vec<&Draft> = part.iter().filter_map(|job| job.work.draft()).collect();
-        let session = self.line.session().await.map_err(Failure::Down)?;
-        let (receipts, rings) = session.in_time(BATCH_TIMEOUT, careful::run(&session, &drafts)).await??;
+        let session = self.line.session().await.map_err(TransactionFailure::Down)?;
+        let (receipts, rings) = session.in_time(BATCH_TIMEOUT, serial::run(&session, &drafts)).await??;
         self.count(part.len());
         if rings {
-            self.bell.notify_one();
+            self.wake_up.notify_one();
         }
         Ok(receipts)
     }
@@ -339,12 +339,12 @@ impl Desk {
     }
 }
 
-fn deliver(part: Vec<Job>, answers: Vec<Answer>) -> Vec<Job> {
+fn deliver(part: Vec<Job>, answers: Vec<WriteResult>) -> Vec<Job> {
     let mut contested = Vec::new();
     for (job, answer) in part.into_iter().zip(answers) {
         match answer {
-            Answer::Done(answer) => job.answer(answer),
-            Answer::Contested => contested.push(job),
+            WriteResult::Done(answer) => job.answer(answer),
+            WriteResult::Contested => contested.push(job),
         }
     }
     contested

@@ -13,8 +13,8 @@ use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Error, Row, Statement};
 use tracing::{info, warn};
 
-use super::failure::{Failure, fault};
-use super::target::Target;
+use super::failure::{TransactionFailure, fault};
+use super::target::DatabaseTarget;
 
 pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a transaction may take, and a batch with it.
@@ -37,7 +37,7 @@ const SETTINGS: &str = "
 
 /// What a connection is for.
 #[derive(Clone, Copy)]
-pub(super) struct Role {
+pub(super) struct ConnectionRole {
     pub(super) settings: &'static str,
     pub(super) statements: &'static [&'static str],
 }
@@ -74,33 +74,33 @@ pub(super) const BY_FILTER: &str = "
 ";
 
 /// One open connection with its prepared statements.
-pub(super) struct Session {
+pub(super) struct SessionOptions {
     client: Client,
     statements: HashMap<&'static str, Statement>,
     driver: JoinHandle<()>,
 }
 
 #[cfg(test)]
-impl Session {
+impl SessionOptions {
     pub(super) fn client(&self) -> &Client {
         &self.client
     }
 }
 
-impl Session {
+impl SessionOptions {
     pub(super) async fn open(
-        target: &Target,
-        role: Role,
-        bell: Option<Arc<Notify>>,
-    ) -> Result<Session, StoreError> {
+        target: &DatabaseTarget,
+        role: ConnectionRole,
+        wake_up: Option<Arc<Notify>>,
+    ) -> Result<SessionOptions, StoreError> {
         let opening = async {
-            let (client, driver) = target.connect(bell).await?;
+            let (client, driver) = target.connect(wake_up).await?;
             client.batch_execute(SETTINGS).await.map_err(fault)?;
             client.batch_execute(role.settings).await.map_err(fault)?;
             let prepared = try_join_all(role.statements.iter().map(|sql| client.prepare(sql)));
             let prepared = prepared.await.map_err(fault)?;
             let statements = role.statements.iter().copied().zip(prepared).collect();
-            Ok(Session { client, statements, driver })
+            Ok(SessionOptions { client, statements, driver })
         };
         let late = |_| StoreError::Unavailable("it does not let us in".into());
         timeout(CONNECT_TIMEOUT, opening).await.map_err(late)?
@@ -146,11 +146,11 @@ impl Session {
         &self,
         limit: Duration,
         work: impl Future<Output = T>,
-    ) -> Result<T, Failure> {
+    ) -> Result<T, TransactionFailure> {
         timeout(limit, work).await.map_err(|_| {
             self.kill();
             let text = format!("it takes more than {} seconds to answer", limit.as_secs());
-            Failure::Down(StoreError::Unavailable(text))
+            TransactionFailure::Down(StoreError::Unavailable(text))
         })
     }
 
@@ -171,10 +171,10 @@ impl Session {
 
 /// Kills the session when whoever works on a transaction goes away in the middle of it, because the next one
 /// would find itself in that transaction.
-pub(super) struct Unfinished<'a>(Option<&'a Session>);
+pub(super) struct Unfinished<'a>(Option<&'a SessionOptions>);
 
 impl<'a> Unfinished<'a> {
-    pub(super) fn new(session: &'a Session) -> Unfinished<'a> {
+    pub(super) fn new(session: &'a SessionOptions) -> Unfinished<'a> {
         Unfinished(Some(session))
     }
 
@@ -192,31 +192,31 @@ impl Drop for Unfinished<'_> {
 }
 
 /// A place for one connection, which is opened when somebody needs it and is not open.
-pub(super) struct Line {
-    target: Arc<Target>,
-    role: Role,
+pub(super) struct Connection {
+    target: Arc<DatabaseTarget>,
+    role: ConnectionRole,
     state: Mutex<State>,
 }
 
 #[derive(Default)]
 struct State {
-    session: Option<Arc<Session>>,
-    trouble: Option<Trouble>,
+    session: Option<Arc<SessionOptions>>,
+    connect_error: Option<ConnectError>,
 }
 
 /// While this lasts, everybody gets the same answer at once.
-struct Trouble {
+struct ConnectError {
     error: StoreError,
     until: Instant,
     pause: Duration,
 }
 
-impl Line {
-    pub(super) fn new(target: &Arc<Target>, role: Role) -> Line {
-        Line { target: Arc::clone(target), role, state: Mutex::default() }
+impl Connection {
+    pub(super) fn new(target: &Arc<DatabaseTarget>, role: ConnectionRole) -> Connection {
+        Connection { target: Arc::clone(target), role, state: Mutex::default() }
     }
 
-    pub(super) async fn session(&self) -> Result<Arc<Session>, StoreError> {
+    pub(super) async fn session(&self) -> Result<Arc<SessionOptions>, StoreError> {
         let mut state = self.state.lock().await;
         if let Some(session) = state.session.take_if(|session| session.is_closed()) {
             drop(session);
@@ -225,21 +225,27 @@ impl Line {
         if let Some(session) = &state.session {
             return Ok(Arc::clone(session));
         }
-        if let Some(trouble) = state.trouble.as_ref().filter(|trouble| Instant::now() < trouble.until) {
-            return Err(trouble.error.clone());
+        if let Some(connect_error) =
+            state.connect_error.as_ref().filter(|connect_error| Instant::now() < connect_error.until)
+        {
+            return Err(connect_error.error.clone());
         }
-        match Session::open(&self.target, self.role, None).await {
+        match SessionOptions::open(&self.target, self.role, None).await {
             Ok(session) => {
                 let session = Arc::new(session);
-                *state = State { session: Some(Arc::clone(&session)), trouble: None };
+                *state = State { session: Some(Arc::clone(&session)), connect_error: None };
                 Ok(session)
             }
             Err(error) => {
                 // It let us in before, so this is not the last word, whatever it says.
                 let error = StoreError::Unavailable(reason(error));
-                let pause = state.trouble.as_ref().map_or(PAUSE_MIN, |trouble| next_pause(trouble.pause));
+                let pause = state
+                    .connect_error
+                    .as_ref()
+                    .map_or(PAUSE_MIN, |connect_error| next_pause(connect_error.pause));
                 warn!(%error, "cannot connect to the database");
-                state.trouble = Some(Trouble { error: error.clone(), until: Instant::now() + pause, pause });
+                state.connect_error =
+                    Some(ConnectError { error: error.clone(), until: Instant::now() + pause, pause });
                 Err(error)
             }
         }

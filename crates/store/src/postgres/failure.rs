@@ -7,7 +7,7 @@ use tokio_postgres::Error;
 
 /// Why a transaction did not happen.
 #[derive(Debug)]
-pub(super) enum Failure {
+pub(super) enum TransactionFailure {
     /// Something in it is not acceptable. Without that, the rest may be; `Fenced` when a number was given
     /// before.
     Data(StoreError),
@@ -19,31 +19,31 @@ pub(super) enum Failure {
     Down(StoreError),
 }
 
-impl From<Error> for Failure {
-    fn from(error: Error) -> Failure {
+impl From<Error> for TransactionFailure {
+    fn from(error: Error) -> TransactionFailure {
         let Some(database) = error.as_db_error() else {
             // What cannot be put into a message is the data's fault; everything else is the connection's.
             let text = with_sources(&error);
             let is_transport =
                 error.is_closed() || error.source().is_none_or(<dyn std::error::Error>::is::<std::io::Error>);
             return if is_transport {
-                Failure::Down(StoreError::Unavailable(text))
+                TransactionFailure::Down(StoreError::Unavailable(text))
             } else {
-                Failure::Data(StoreError::Refused(text))
+                TransactionFailure::Data(StoreError::Refused(text))
             };
         };
         let text = database.message().to_owned();
         let code = database.code().code();
         match (&code[..2], code) {
-            (_, "23505") if is_fence(database.constraint()) => Failure::Data(StoreError::Fenced),
-            (_, "40001" | "40P01") => Failure::Clash(text),
-            (_, "55P03") => Failure::Locked(text),
+            (_, "23505") if is_fence(database.constraint()) => TransactionFailure::Data(StoreError::Fenced),
+            (_, "40001" | "40P01") => TransactionFailure::Clash(text),
+            (_, "55P03") => TransactionFailure::Locked(text),
             // Wrong values, broken constraints, and what is too long for an index.
-            ("22" | "23" | "54", _) => Failure::Data(StoreError::Refused(text)),
-            (_, "53100") => Failure::Down(StoreError::Full(text)),
+            ("22" | "23" | "54", _) => TransactionFailure::Data(StoreError::Refused(text)),
+            (_, "53100") => TransactionFailure::Down(StoreError::Full(text)),
             // A wrong password, or a database that is not there.
-            ("28" | "3D", _) => Failure::Down(StoreError::Refused(text)),
-            _ => Failure::Down(StoreError::Unavailable(text)),
+            ("28" | "3D", _) => TransactionFailure::Down(StoreError::Refused(text)),
+            _ => TransactionFailure::Down(StoreError::Unavailable(text)),
         }
     }
 }
@@ -66,25 +66,27 @@ fn with_sources(error: &Error) -> String {
     text
 }
 
-impl From<Failure> for StoreError {
-    fn from(failure: Failure) -> StoreError {
+impl From<TransactionFailure> for StoreError {
+    fn from(failure: TransactionFailure) -> StoreError {
         match failure {
-            Failure::Data(error) | Failure::Down(error) => error,
-            Failure::Clash(text) | Failure::Locked(text) => StoreError::Unavailable(text),
+            TransactionFailure::Data(error) | TransactionFailure::Down(error) => error,
+            TransactionFailure::Clash(text) | TransactionFailure::Locked(text) => {
+                StoreError::Unavailable(text)
+            }
         }
     }
 }
 
-impl From<StoreError> for Failure {
+impl From<StoreError> for TransactionFailure {
     /// What we find ourselves to be wrong is wrong with the data.
-    fn from(error: StoreError) -> Failure {
+    fn from(error: StoreError) -> TransactionFailure {
         match error {
-            StoreError::Refused(_) | StoreError::Fenced => Failure::Data(error),
-            StoreError::Unavailable(_) | StoreError::Full(_) => Failure::Down(error),
+            StoreError::Refused(_) | StoreError::Fenced => TransactionFailure::Data(error),
+            StoreError::Unavailable(_) | StoreError::Full(_) => TransactionFailure::Down(error),
         }
     }
 }
 
 pub(super) fn fault(error: Error) -> StoreError {
-    Failure::from(error).into()
+    TransactionFailure::from(error).into()
 }

@@ -7,21 +7,21 @@ use tokio::sync::Notify;
 use tokio::time::sleep;
 use tracing::debug;
 
-use super::connection::{Role, Session, next_pause};
+use super::connection::{ConnectionRole, SessionOptions, next_pause};
 use super::statements as sql;
-use super::target::Target;
+use super::target::DatabaseTarget;
 
-const LISTENER: Role = Role { settings: "", statements: &[] };
+const LISTENER: ConnectionRole = ConnectionRole { settings: "", statements: &[] };
 
 /// Never ends by itself.
-pub(super) async fn listen(target: Arc<Target>, bell: Arc<Notify>) {
+pub(super) async fn listen(target: Arc<DatabaseTarget>, wake_up: Arc<Notify>) {
     let mut pause = Duration::ZERO;
     loop {
-        match Session::open(&target, LISTENER, Some(Arc::clone(&bell))).await {
+        match SessionOptions::open(&target, LISTENER, Some(Arc::clone(&wake_up))).await {
             Ok(mut session) => {
                 if session.say(sql::LISTEN).await.is_ok() {
                     // Nobody knows what was told before we listened.
-                    bell.notify_one();
+                    wake_up.notify_one();
                     pause = Duration::ZERO;
                     session.closed().await;
                 }

@@ -6,12 +6,12 @@ use std::collections::HashSet;
 use engine::store::StoreError;
 use uuid::Uuid;
 
-use super::committer::{Desk, refuse};
+use super::committer::{CommitQueue, refuse};
 use super::connection::BATCH_TIMEOUT;
 use super::statements as sql;
 use super::work::Job;
 
-impl Desk {
+impl CommitQueue {
     /// A lock was not to be had for this batch. Those who need a row that others hold leave it, and the rest is
     /// tried again; where it is not about the row of an operation, by halves.
     pub(super) async fn apart(&self, mut part: Vec<Job>, why: String) -> Vec<Vec<Job>> {

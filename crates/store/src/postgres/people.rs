@@ -20,7 +20,7 @@ impl PeopleStore for PostgresStore {
         let (created_at, locked_until) = (user.created_at.0, user.locked_until.map(|at| at.0));
         let (role, failures) = (user.role.as_str(), i64::from(user.failures));
         let added = self
-            .errands
+            .queued_writes
             .write(sql::ADD_USER, &[&user.name, &role, &user.hash, &created_at, &failures, &locked_until])
             .await?;
         Ok(!added.is_empty())
@@ -36,13 +36,14 @@ impl PeopleStore for PostgresStore {
 
     async fn change_user(&self, name: &str, change: &UserChange) -> Result<AdminChange, StoreError> {
         let (role, proof) = (change.role.map(Role::as_str), ProofKind::Password.as_str());
-        let changed = self.errands.write(sql::CHANGE_USER, &[&name, &role, &change.hash, &proof]).await?;
+        let changed =
+            self.queued_writes.write(sql::CHANGE_USER, &[&name, &role, &change.hash, &proof]).await?;
         Ok(admin_change(&changed))
     }
 
     async fn remove_user(&self, name: &str) -> Result<AdminChange, StoreError> {
         let proof = ProofKind::Password.as_str();
-        Ok(admin_change(&self.errands.write(sql::REMOVE_USER, &[&name, &proof]).await?))
+        Ok(admin_change(&self.queued_writes.write(sql::REMOVE_USER, &[&name, &proof]).await?))
     }
 
     async fn begin_attempt(
@@ -53,18 +54,18 @@ impl PeopleStore for PostgresStore {
         until: Timestamp,
     ) -> Result<Option<UserRow>, StoreError> {
         let limit = i64::from(limit);
-        let before = self.errands.write(sql::BEGIN_ATTEMPT, &[&name, &limit, &now.0, &until.0]).await?;
+        let before = self.queued_writes.write(sql::BEGIN_ATTEMPT, &[&name, &limit, &now.0, &until.0]).await?;
         before.first().map(user).transpose()
     }
 
     async fn clear_attempts(&self, name: &str) -> Result<(), StoreError> {
-        self.errands.write(sql::CLEAR_ATTEMPTS, &[&name]).await.map(drop)
+        self.queued_writes.write(sql::CLEAR_ATTEMPTS, &[&name]).await.map(drop)
     }
 
     async fn add_session(&self, session: &SessionRow) -> Result<(), StoreError> {
         let session = SessionText::write(session);
         let added = self
-            .errands
+            .queued_writes
             .write(
                 sql::ADD_SESSION,
                 &[
@@ -103,20 +104,20 @@ impl PeopleStore for PostgresStore {
         seen_at: Timestamp,
         expires_at: Timestamp,
     ) -> Result<(), StoreError> {
-        self.errands.write(sql::TOUCH_SESSION, &[&digest, &seen_at.0, &expires_at.0]).await.map(drop)
+        self.queued_writes.write(sql::TOUCH_SESSION, &[&digest, &seen_at.0, &expires_at.0]).await.map(drop)
     }
 
     async fn remove_session(&self, digest: &str) -> Result<bool, StoreError> {
-        Ok(!self.errands.write(sql::REMOVE_SESSION, &[&digest]).await?.is_empty())
+        Ok(!self.queued_writes.write(sql::REMOVE_SESSION, &[&digest]).await?.is_empty())
     }
 
     async fn remove_sessions(&self, user: &str, proof: ProofKind) -> Result<u64, StoreError> {
-        let gone = self.errands.write(sql::REMOVE_SESSIONS, &[&user, &proof.as_str()]).await?;
+        let gone = self.queued_writes.write(sql::REMOVE_SESSIONS, &[&user, &proof.as_str()]).await?;
         Ok(count(&gone))
     }
 
     async fn prune_sessions(&self, now: Timestamp) -> Result<u64, StoreError> {
-        Ok(count(&self.errands.write(sql::PRUNE_SESSIONS, &[&now.0]).await?))
+        Ok(count(&self.queued_writes.write(sql::PRUNE_SESSIONS, &[&now.0]).await?))
     }
 
     async fn save_draft(&self, draft: &DraftRow) -> Result<(), StoreError> {
@@ -124,7 +125,7 @@ impl PeopleStore for PostgresStore {
         let others = rows::rows(DRAFTS_MAX - 1);
         let saved = [&draft.saved_at.0 as &(dyn ToSql + Sync), &draft.expires_at.0, &others];
         let row = [&draft.session as &(dyn ToSql + Sync), &draft.id, &draft.value];
-        self.errands.write(sql::SAVE_DRAFT, &[row, saved].concat()).await.map(drop)
+        self.queued_writes.write(sql::SAVE_DRAFT, &[row, saved].concat()).await.map(drop)
     }
 
     async fn find_draft(&self, session: &str, id: &str) -> Result<Option<DraftRow>, StoreError> {

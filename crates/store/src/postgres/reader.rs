@@ -2,17 +2,19 @@
 
 use std::time::Duration;
 
-use engine::store::{Ended, IDS_SEARCHED, Query, STATS_COUNT_MAX, Shown, Stats, StoreError, Summary, Total};
+use engine::store::{
+    Ended, IDS_SEARCHED, OperationDetail, OperationQuery, STATS_COUNT_MAX, Stats, StoreError, Summary, Total,
+};
 use engine::{Event, OperationId, Phase, Timestamp};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
-use super::connection::{BY_FILTER, Line, Role};
+use super::connection::{BY_FILTER, Connection, ConnectionRole};
 use super::people_statements as people;
 use super::questions as sql;
 use crate::rows::{self, EventRow, SummaryRow, signed};
 
-pub(super) const READER: Role = Role {
+pub(super) const READER: ConnectionRole = ConnectionRole {
     settings: BY_FILTER,
     statements: &[
         sql::SHOW,
@@ -33,7 +35,7 @@ pub(super) const READER: Role = Role {
 };
 
 /// For what takes longer or changes something, so that lists do not wait for it.
-pub(super) const ERRANDS: Role = Role {
+pub(super) const QUEUED_WRITES: ConnectionRole = ConnectionRole {
     settings: BY_FILTER,
     statements: &[
         sql::STATS,
@@ -58,10 +60,10 @@ pub(super) const ERRANDS: Role = Role {
     ],
 };
 
-pub(super) async fn show(line: &Line, id: OperationId) -> Result<Option<Shown>, StoreError> {
+pub(super) async fn show(line: &Connection, id: OperationId) -> Result<Option<OperationDetail>, StoreError> {
     let found = line.read(sql::SHOW, &[&id.0]).await?;
     let Some(row) = found.first() else { return Ok(None) };
-    Ok(Some(Shown {
+    Ok(Some(OperationDetail {
         summary: summary(row)?,
         params: row.get(13),
         memory: row.get(14),
@@ -69,17 +71,21 @@ pub(super) async fn show(line: &Line, id: OperationId) -> Result<Option<Shown>, 
     }))
 }
 
-pub(super) async fn list(line: &Line, query: &Query) -> Result<Vec<Summary>, StoreError> {
+pub(super) async fn list(line: &Connection, query: &OperationQuery) -> Result<Vec<Summary>, StoreError> {
     fitting(line, sql::LIST, query).await?.iter().map(summary).collect()
 }
 
-pub(super) async fn totals(line: &Line, query: &Query) -> Result<Vec<Total>, StoreError> {
+pub(super) async fn totals(line: &Connection, query: &OperationQuery) -> Result<Vec<Total>, StoreError> {
     let found = fitting(line, sql::TOTALS, query).await?;
     found.iter().map(|row| rows::total((row.get(0), row.get(1), row.get(2)))).collect()
 }
 
 /// Runs a statement that has the filters of the list.
-async fn fitting(line: &Line, sql: &'static str, query: &Query) -> Result<Vec<Row>, StoreError> {
+async fn fitting(
+    line: &Connection,
+    sql: &'static str,
+    query: &OperationQuery,
+) -> Result<Vec<Row>, StoreError> {
     let phases: Option<Vec<&str>> =
         Some(query.phases.iter().map(|phase| phase.as_str()).collect()).filter(|_| !query.phases.is_empty());
     // Most of the archive succeeded, so there is an index of the rest.
@@ -106,7 +112,7 @@ async fn fitting(line: &Line, sql: &'static str, query: &Query) -> Result<Vec<Ro
 }
 
 pub(super) async fn history(
-    line: &Line,
+    line: &Connection,
     from: Timestamp,
     span: Duration,
     limit: usize,
@@ -130,13 +136,13 @@ fn summary(row: &Row) -> Result<Summary, StoreError> {
         deadline_at: row.get(9),
         finished_at: row.get(10),
         owner: row.get(11),
-        wish: row.get(12),
+        control: row.get(12),
     };
     found.read()
 }
 
 pub(super) async fn journal(
-    line: &Line,
+    line: &Connection,
     id: OperationId,
     after: u32,
     limit: usize,
@@ -151,7 +157,7 @@ pub(super) async fn journal(
     found.iter().map(read).collect()
 }
 
-pub(super) async fn stats(line: &Line, now: Timestamp) -> Result<Stats, StoreError> {
+pub(super) async fn stats(line: &Connection, now: Timestamp) -> Result<Stats, StoreError> {
     let found = line.read(sql::STATS, &[&now.0, &STATS_COUNT_MAX.cast_signed()]).await?;
     let Some(row) = found.first() else { return Ok(Stats::default()) };
     let count = |column: usize| u64::from(rows::unsigned(row.get(column)));

@@ -4,18 +4,19 @@ use engine::store::{ResourcePage, ResourceQuery, ResourceRow, StoreError};
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 
-use super::connection::{IN_ORDER, Line, Param, Role};
+use super::connection::{Connection, ConnectionRole, IN_ORDER, Param};
 use super::questions::{self as sql, resource};
-use crate::resource_search::{FEW, Given, Sizes, Tongue, search, states};
+use crate::resource_search::{FEW, SearchTerm, Sizes, SqlDialect, search, states};
 use crate::rows::{self, ResourceText};
 
-pub(super) const LISTER: Role = Role { settings: IN_ORDER, statements: &[sql::RESOURCE, sql::SIZES] };
+pub(super) const LISTER: ConnectionRole =
+    ConnectionRole { settings: IN_ORDER, statements: &[sql::RESOURCE, sql::SIZES] };
 
-pub(super) async fn get(line: &Line, name: &str) -> Result<Option<ResourceRow>, StoreError> {
+pub(super) async fn get(line: &Connection, name: &str) -> Result<Option<ResourceRow>, StoreError> {
     line.read(sql::RESOURCE, &[&name]).await?.first().map(|row| resource_row(row, 0)).transpose()
 }
 
-pub(super) async fn page(line: &Line, query: &ResourceQuery) -> Result<ResourcePage, StoreError> {
+pub(super) async fn page(line: &Connection, query: &ResourceQuery) -> Result<ResourcePage, StoreError> {
     let sizes = sizes(line, query).await?;
     let (text, given) = search::<Postgres>(query, &sizes, resource!());
     let given: Vec<(Param<'_>, Type)> = given.iter().map(param).collect();
@@ -28,7 +29,7 @@ pub(super) async fn page(line: &Line, query: &ResourceQuery) -> Result<ResourceP
     })
 }
 
-async fn sizes(line: &Line, query: &ResourceQuery) -> Result<Sizes, StoreError> {
+async fn sizes(line: &Connection, query: &ResourceQuery) -> Result<Sizes, StoreError> {
     let mut sizes = Sizes { labels: vec![0; query.labels.len()], states: 0 };
     if query.labels.is_empty() && query.states.is_empty() {
         return Ok(sizes);
@@ -59,7 +60,7 @@ async fn sizes(line: &Line, query: &ResourceQuery) -> Result<Sizes, StoreError> 
 
 pub(super) struct Postgres;
 
-impl Tongue for Postgres {
+impl SqlDialect for Postgres {
     const FENCE: &'static str = " offset 0";
     const RESOURCES_OF_FEW: &'static str =
         "lateral (select * from resources where number = f.number offset 0) r";
@@ -97,11 +98,11 @@ impl Tongue for Postgres {
     }
 }
 
-fn param(given: &Given) -> (Param<'_>, Type) {
+fn param(given: &SearchTerm) -> (Param<'_>, Type) {
     match given {
-        Given::Text(text) => (text, Type::TEXT),
-        Given::Texts(texts) => (texts, Type::TEXT_ARRAY),
-        Given::Number(number) => (number, Type::INT8),
+        SearchTerm::Text(text) => (text, Type::TEXT),
+        SearchTerm::Texts(texts) => (texts, Type::TEXT_ARRAY),
+        SearchTerm::Number(number) => (number, Type::INT8),
     }
 }
 

@@ -41,7 +41,7 @@ pub(super) const ADD_RESOURCE: &str = concat!(
     )",
     relabel!()
 );
-/// Without a portrait and without an operation only the version goes up.
+/// Without a record and without an operation only the version goes up.
 pub(super) const CHANGE_RESOURCE: &str = concat!(
     "with changed as (
         update resources set
@@ -68,7 +68,7 @@ pub(super) const REVIVE_RESOURCE: &str = "
         updated_at = $3
     where name = $1 and gone_at is null";
 
-/// A portrait counts in any case, the end of an operation only where that is still the newest. Parks and
+/// A record counts in any case, the end of an operation only where that is still the newest. Parks and
 /// finishes have to hold their operation, and keep it until they are written.
 pub(super) const TOUCH: &str = concat!(
     "with asked as materialized (

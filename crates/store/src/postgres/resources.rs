@@ -7,13 +7,13 @@ use engine::store::{Expect, Receipt, ResourceWrite, Touch, Write};
 use tokio_postgres::Error;
 
 use super::columns::{Touches, labels_text};
-use super::connection::{Param, Session};
-use super::failure::Failure;
+use super::connection::{Param, SessionOptions};
+use super::failure::TransactionFailure;
 use super::resource_statements as sql;
 use crate::draft::Draft;
 
 /// Locks every record that these writes look at or make, before anything else is locked.
-pub(super) async fn lock(session: &Session, drafts: &[&Draft]) -> Result<(), Failure> {
+pub(super) async fn lock(session: &SessionOptions, drafts: &[&Draft]) -> Result<(), TransactionFailure> {
     let mut names: Vec<&str> = Vec::new();
     for draft in drafts {
         match &draft.write {
@@ -34,15 +34,15 @@ pub(super) async fn lock(session: &Session, drafts: &[&Draft]) -> Result<(), Fai
 }
 
 /// Of an operation whose name is known only now.
-pub(super) async fn lock_one(session: &Session, name: &str) -> Result<(), Failure> {
+pub(super) async fn lock_one(session: &SessionOptions, name: &str) -> Result<(), TransactionFailure> {
     session.query(sql::LOCK_RESOURCES, &[&vec![name]]).await?;
     Ok(())
 }
 
 pub(super) async fn fit<'a>(
-    session: &Session,
+    session: &SessionOptions,
     writes: impl Iterator<Item = &'a ResourceWrite> + Clone,
-) -> Result<bool, Failure> {
+) -> Result<bool, TransactionFailure> {
     let names: Vec<&str> = writes.clone().map(|write| write.name.as_str()).collect();
     if names.is_empty() {
         return Ok(true);
@@ -61,7 +61,10 @@ pub(super) async fn fit<'a>(
     Ok(all_fit)
 }
 
-pub(super) async fn write_alone(session: &Session, new: &ResourceWrite) -> Result<Receipt, Failure> {
+pub(super) async fn write_alone(
+    session: &SessionOptions,
+    new: &ResourceWrite,
+) -> Result<Receipt, TransactionFailure> {
     if !fit(session, std::iter::once(new)).await? {
         return Ok(Receipt::Changed);
     }
@@ -71,17 +74,17 @@ pub(super) async fn write_alone(session: &Session, new: &ResourceWrite) -> Resul
 
 /// Writes what fits, with the operation that it was accepted for and its workflow.
 pub(super) async fn write(
-    session: &Session,
+    session: &SessionOptions,
     write: &ResourceWrite,
     operation: Option<(OperationId, &str)>,
 ) -> Result<(), Error> {
     let (id, workflow) = (operation.map(|(id, _)| id.0), operation.map(|(_, workflow)| workflow));
-    let portrait = write.portrait.as_ref();
-    let kind = portrait.map(|portrait| &portrait.kind);
-    let record = portrait.map(|portrait| &portrait.record);
-    let gone_at = portrait.and_then(|portrait| portrait.gone_at).map(|at| at.0);
-    let due_at = portrait.and_then(|portrait| portrait.due_at).map(|at| at.0);
-    let labels = portrait.map(labels_text);
+    let record_update = write.record_update.as_ref();
+    let kind = record_update.map(|record_update| &record_update.kind);
+    let record = record_update.map(|record_update| &record_update.record);
+    let gone_at = record_update.and_then(|record_update| record_update.gone_at).map(|at| at.0);
+    let due_at = record_update.and_then(|record_update| record_update.due_at).map(|at| at.0);
+    let labels = record_update.map(labels_text);
     let (name, tenant, at) = (&write.name, &write.tenant, write.at.0);
     if write.expect == Expect::Absent {
         let new: [Param<'_>; 10] =
@@ -94,7 +97,7 @@ pub(super) async fn write(
     Ok(())
 }
 
-pub(super) async fn touch(session: &Session, touch: Touch<'_>) -> Result<(), Failure> {
+pub(super) async fn touch(session: &SessionOptions, touch: Touch<'_>) -> Result<(), TransactionFailure> {
     let mut touches = Touches::default();
     touches.add(touch);
     session.execute(sql::TOUCH, &touches.params()).await?;

@@ -6,20 +6,20 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use engine::OperationId;
 use engine::store::{
-    RowKey, SavedEvent, SavedOperation, SavedReader, SealedPage, SealedPlace, SealedRow, SealedWriter,
+    RowKey, SavedEvent, SavedOperation, SavedReader, SealedColumn, SealedPage, SealedRow, SealedWriter,
     StoreError,
 };
 use tokio_postgres::Row;
 use uuid::Uuid;
 
-use super::connection::{IN_ORDER, Line, Param, Role};
+use super::connection::{Connection, ConnectionRole, IN_ORDER, Param};
 use super::saved_statements as sql;
-use super::target::Target;
+use super::target::DatabaseTarget;
 use super::{PostgresStore, questions};
 use crate::SEALED_PAGE;
-use crate::rows::{self, LookedAt, signed};
+use crate::rows::{self, ClaimCandidate, signed};
 
-pub(super) const READ_SAVED: Role = Role {
+pub(super) const READ_SAVED: ConnectionRole = ConnectionRole {
     settings: IN_ORDER,
     statements: &[
         sql::UNFINISHED,
@@ -32,10 +32,10 @@ pub(super) const READ_SAVED: Role = Role {
 };
 
 /// Apart from the others, because the first tables had no records.
-pub(super) const READ_RECORDS: Role =
-    Role { settings: IN_ORDER, statements: &[sql::RECORDS_AFTER, questions::SHARED] };
+pub(super) const READ_RECORDS: ConnectionRole =
+    ConnectionRole { settings: IN_ORDER, statements: &[sql::RECORDS_AFTER, questions::SHARED] };
 
-pub(super) const RESEAL: Role = Role {
+pub(super) const RESEAL: ConnectionRole = ConnectionRole {
     settings: IN_ORDER,
     statements: &[
         sql::RESEAL_PARAMS,
@@ -48,18 +48,21 @@ pub(super) const RESEAL: Role = Role {
 
 /// A database that is only looked at. Nothing is made or brought up to date.
 pub struct PostgresReader {
-    operations: Line,
-    records: Line,
+    operations: Connection,
+    records: Connection,
 }
 
 impl PostgresReader {
     /// Connects with the first look.
     pub fn new(url: &str) -> Result<PostgresReader, StoreError> {
-        Ok(PostgresReader::at(&Arc::new(Target::parse(url)?)))
+        Ok(PostgresReader::at(&Arc::new(DatabaseTarget::parse(url)?)))
     }
 
-    pub(super) fn at(target: &Arc<Target>) -> PostgresReader {
-        PostgresReader { operations: Line::new(target, READ_SAVED), records: Line::new(target, READ_RECORDS) }
+    pub(super) fn at(target: &Arc<DatabaseTarget>) -> PostgresReader {
+        PostgresReader {
+            operations: Connection::new(target, READ_SAVED),
+            records: Connection::new(target, READ_RECORDS),
+        }
     }
 
     /// A value that all nodes share.
@@ -97,7 +100,7 @@ impl SavedReader for PostgresReader {
 
     async fn sealed_page(
         &self,
-        place: SealedPlace,
+        place: SealedColumn,
         part: &str,
         after: Option<RowKey>,
     ) -> Result<SealedPage, StoreError> {
@@ -111,20 +114,22 @@ impl SavedReader for PostgresReader {
         }
         let by_id: [Param<'_>; 3] = [&id, &most, &part];
         let found = match place {
-            SealedPlace::Params => self.operations.read(sql::PARAMS_AFTER, &by_id).await,
-            SealedPlace::Memory => self.operations.read(sql::MEMORIES_AFTER, &by_id).await,
-            SealedPlace::ArchivedParams => self.operations.read(sql::ARCHIVED_AFTER, &by_id).await,
-            SealedPlace::Journal => self.operations.read(sql::EVENTS_AFTER, &[&id, &most, &part, &seq]).await,
-            SealedPlace::Record => self.records.read(sql::RECORDS_AFTER, &[&name, &most, &part]).await,
+            SealedColumn::Params => self.operations.read(sql::PARAMS_AFTER, &by_id).await,
+            SealedColumn::Memory => self.operations.read(sql::MEMORIES_AFTER, &by_id).await,
+            SealedColumn::ArchivedParams => self.operations.read(sql::ARCHIVED_AFTER, &by_id).await,
+            SealedColumn::Journal => {
+                self.operations.read(sql::EVENTS_AFTER, &[&id, &most, &part, &seq]).await
+            }
+            SealedColumn::Record => self.records.read(sql::RECORDS_AFTER, &[&name, &most, &part]).await,
         }?;
         Ok(rows::sealed_page(place, found.iter().map(|row| looked_at(place, row)).collect()))
     }
 }
 
-fn looked_at(place: SealedPlace, row: &Row) -> LookedAt {
+fn looked_at(place: SealedColumn, row: &Row) -> ClaimCandidate {
     let key = match place {
-        SealedPlace::Record => RowKey::Resource(row.get(0)),
-        SealedPlace::Journal => {
+        SealedColumn::Record => RowKey::Resource(row.get(0)),
+        SealedColumn::Journal => {
             RowKey::Event(OperationId(row.get(0)), rows::unsigned(row.get::<_, i32>(1).into()))
         }
         _ => RowKey::Operation(OperationId(row.get(0))),
@@ -146,7 +151,7 @@ impl SavedReader for PostgresStore {
 
     async fn sealed_page(
         &self,
-        place: SealedPlace,
+        place: SealedColumn,
         part: &str,
         after: Option<RowKey>,
     ) -> Result<SealedPage, StoreError> {
@@ -167,8 +172,8 @@ impl SealedWriter for PostgresStore {
             }
             (RowKey::Operation(id), place) => {
                 let sql = match place {
-                    SealedPlace::Memory => sql::RESEAL_MEMORY,
-                    SealedPlace::ArchivedParams => sql::RESEAL_ARCHIVED,
+                    SealedColumn::Memory => sql::RESEAL_MEMORY,
+                    SealedColumn::ArchivedParams => sql::RESEAL_ARCHIVED,
                     _ => sql::RESEAL_PARAMS,
                 };
                 self.reseal.write(sql, &[&id.0, &row.text, &text]).await

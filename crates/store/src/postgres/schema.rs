@@ -3,10 +3,10 @@
 use engine::store::StoreError;
 use tokio_postgres::types::Type;
 
-use super::connection::{Role, Session};
+use super::connection::{ConnectionRole, SessionOptions};
 use super::failure::fault;
 use super::statements::{BEGIN, COMMIT};
-use super::target::Target;
+use super::target::DatabaseTarget;
 use crate::{rows, rules};
 
 /// Every change of the schema, oldest first.
@@ -28,11 +28,11 @@ const MAKE_VERSIONS: &str = "
 const LAST_VERSION: &str = "select coalesce(max(version), 0)::int8 from schema_version";
 const ADD_VERSION: &str = "insert into schema_version (version) values ($1)";
 
-const MIGRATOR: Role = Role { settings: "set statement_timeout = 0", statements: &[] };
+const MIGRATOR: ConnectionRole = ConnectionRole { settings: "set statement_timeout = 0", statements: &[] };
 
 /// Brings the schema up to date, all or nothing. Answers which versions were missing.
-pub(super) async fn migrate(target: &Target) -> Result<Vec<u32>, StoreError> {
-    let session = Session::open(target, MIGRATOR, None).await?;
+pub(super) async fn migrate(target: &DatabaseTarget) -> Result<Vec<u32>, StoreError> {
+    let session = SessionOptions::open(target, MIGRATOR, None).await?;
     // An error ends the session, and with it the transaction.
     session.say(BEGIN).await.map_err(fault)?;
     session.say(LOCK).await.map_err(fault)?;

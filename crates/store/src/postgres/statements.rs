@@ -200,7 +200,7 @@ pub(super) const CREATE_ONE: &str = "
 pub(super) const STANDING: &str =
     "select phase, queued, owner is not null from operations where id = $1 for update";
 /// The row is locked when the number is given, so the order of numbers is the order of requests.
-pub(super) const WISH: &str = concat!(
+pub(super) const CONTROL: &str = concat!(
     "update operations set
         wish = $2,
         wish_at = $3,
@@ -306,7 +306,7 @@ pub(super) const FREE_DEAD: &str = concat!(
     tell!(),
     " from freed limit 1"
 );
-pub(super) const WISHES: &str =
+pub(super) const CONTROLS: &str =
     "select id, wish, wish_number from operations where owner = $1 and wish is not null";
 pub(super) const OWNS: &str = "select 1 from operations where owner = $1 limit 1";
 
@@ -381,7 +381,7 @@ pub(super) const EVENTS: &str = "
     select j.operation, j.seq, j.at, j.body from unnest($1::uuid[], $2::int4[]) as a (id, seq)
     join journal j on j.operation = a.id and j.seq > a.seq
     order by j.operation, j.seq";
-pub(super) const PUT_DOWN_BROKEN: &str = "
+pub(super) const SUSPEND_UNREADABLE: &str = "
     update operations o set owner = null, phase = 'stuck', reason = a.reason, due_at = null, wish = null,
         wish_at = null
     from unnest($1::uuid[], $2::text[]) as a (id, reason) where o.id = a.id";

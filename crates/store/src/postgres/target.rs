@@ -15,17 +15,17 @@ use tracing::debug;
 
 use super::connection::{BATCH_TIMEOUT, CONNECT_TIMEOUT, reason};
 use super::failure::fault;
-use super::tls::{Wanted, Way};
+use super::tls::{ConnectAttempt, TlsRequirement};
 
-pub(super) struct Target {
+pub(super) struct DatabaseTarget {
     /// One for each server that the address names.
     servers: Vec<Config>,
     /// With or without TLS, in the order in which they are tried.
-    ways: Vec<Way>,
+    ways: Vec<ConnectAttempt>,
 }
 
-impl Target {
-    pub(super) fn parse(url: &str) -> Result<Target, StoreError> {
+impl DatabaseTarget {
+    pub(super) fn parse(url: &str) -> Result<DatabaseTarget, StoreError> {
         let (config, wanted) = read(url)?;
         let mut servers = each_server(&config);
         for config in &mut servers {
@@ -38,7 +38,7 @@ impl Target {
             config.keepalives_idle(CONNECT_TIMEOUT).keepalives_interval(CONNECT_TIMEOUT);
             config.keepalives_retries(2).tcp_user_timeout(BATCH_TIMEOUT);
         }
-        Ok(Target { servers, ways: wanted.ways()? })
+        Ok(DatabaseTarget { servers, ways: wanted.ways()? })
     }
 
     /// Asks all servers at the same time and takes the first that accepts writes, so that one that hangs does not
@@ -46,9 +46,9 @@ impl Target {
     /// database tells something.
     pub(super) async fn connect(
         &self,
-        bell: Option<Arc<Notify>>,
+        wake_up: Option<Arc<Notify>>,
     ) -> Result<(Client, JoinHandle<()>), StoreError> {
-        let connect = |server| self.connect_to(server, bell.clone());
+        let connect = |server| self.connect_to(server, wake_up.clone());
         let mut answers: FuturesUnordered<_> = self.servers.iter().map(connect).collect();
         let mut errors = Vec::new();
         while let Some(answer) = answers.next().await {
@@ -63,11 +63,11 @@ impl Target {
     async fn connect_to(
         &self,
         server: &Config,
-        bell: Option<Arc<Notify>>,
+        wake_up: Option<Arc<Notify>>,
     ) -> Result<(Client, JoinHandle<()>), StoreError> {
         let mut first = None;
         for way in &self.ways {
-            match open(server, way, bell.clone()).await {
+            match open(server, way, wake_up.clone()).await {
                 Ok(opened) => return Ok(opened),
                 // The error of the way that is preferred says the most.
                 Err(error) => first = first.or(Some(error)),
@@ -79,19 +79,19 @@ impl Target {
 
 async fn open(
     server: &Config,
-    way: &Way,
-    bell: Option<Arc<Notify>>,
+    way: &ConnectAttempt,
+    wake_up: Option<Arc<Notify>>,
 ) -> Result<(Client, JoinHandle<()>), StoreError> {
     let mut server = server.clone();
     server.ssl_mode(way.mode());
     match way {
-        Way::Plain => {
+        ConnectAttempt::Plain => {
             let (client, connection) = server.connect(NoTls).await.map_err(fault)?;
-            Ok((client, tokio::spawn(drive(connection, bell))))
+            Ok((client, tokio::spawn(run_connection(connection, wake_up))))
         }
-        Way::Optional(tls) | Way::Tls(tls) => {
+        ConnectAttempt::Optional(tls) | ConnectAttempt::Tls(tls) => {
             let (client, connection) = server.connect(tls.clone()).await.map_err(fault)?;
-            Ok((client, tokio::spawn(drive(connection, bell))))
+            Ok((client, tokio::spawn(run_connection(connection, wake_up))))
         }
     }
 }
@@ -101,8 +101,8 @@ pub(super) fn password(url: &str) -> Result<Option<Vec<u8>>, StoreError> {
     Ok(read(url)?.0.get_password().map(<[u8]>::to_vec))
 }
 
-fn read(url: &str) -> Result<(Config, Wanted), StoreError> {
-    let (url, wanted) = Wanted::take_from(url)?;
+fn read(url: &str) -> Result<(Config, TlsRequirement), StoreError> {
+    let (url, wanted) = TlsRequirement::take_from(url)?;
     let config: Config = url
         .parse()
         .map_err(|error| StoreError::Refused(format!("the address of the database is wrong: {error}")))?;
@@ -159,15 +159,15 @@ fn all_errors(mut errors: Vec<StoreError>) -> StoreError {
     if may_heal { StoreError::Unavailable(text) } else { StoreError::Refused(text) }
 }
 
-async fn drive<S>(mut connection: Connection<Socket, S>, bell: Option<Arc<Notify>>)
+async fn run_connection<S>(mut connection: Connection<Socket, S>, wake_up: Option<Arc<Notify>>)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send,
 {
     loop {
         match poll_fn(|context| connection.poll_message(context)).await {
             Some(Ok(AsyncMessage::Notification(_))) => {
-                if let Some(bell) = &bell {
-                    bell.notify_one();
+                if let Some(wake_up) = &wake_up {
+                    wake_up.notify_one();
                 }
             }
             Some(Ok(_)) => {}

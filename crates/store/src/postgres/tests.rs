@@ -3,33 +3,33 @@ use engine::{Phase, Turn};
 
 use tokio_postgres::SimpleQueryMessage;
 
-use super::connection::{Role, Session};
+use super::connection::{ConnectionRole, SessionOptions};
 use super::*;
 use crate::resource_search::{FEW, Sizes, search};
 use testing::private_postgres::{PrivatePostgres, PrivatePostgresOptions};
 
-const ROLES: [Role; 10] = [
+const ROLES: [ConnectionRole; 10] = [
     committer::COMMITTER,
     claim::CLAIMER,
-    pulse::PULSE,
-    pulse::RENEWER,
+    heartbeat::HEARTBEAT,
+    heartbeat::RENEWER,
     reader::READER,
-    reader::ERRANDS,
+    reader::QUEUED_WRITES,
     resource_list::LISTER,
     saved::READ_SAVED,
     saved::READ_RECORDS,
     saved::RESEAL,
 ];
 
-async fn started() -> (PrivatePostgres, Target) {
+async fn started() -> (PrivatePostgres, DatabaseTarget) {
     let server = PrivatePostgres::start(&PrivatePostgresOptions::default()).unwrap();
-    let target = Target::parse(&server.url("postgres")).unwrap();
+    let target = DatabaseTarget::parse(&server.url("postgres")).unwrap();
     schema::migrate(&target).await.unwrap();
     (server, target)
 }
 
 /// The plan of a statement as the engine's sessions get it.
-async fn plan(session: &Session, sql: &str) -> Vec<String> {
+async fn plan(session: &SessionOptions, sql: &str) -> Vec<String> {
     let count = (1..20).find(|n| !sql.contains(&format!("${n}"))).unwrap() - 1;
     let call = if count == 0 { String::new() } else { format!("({})", vec!["null"; count].join(", ")) };
     let client = session.client();
@@ -48,7 +48,7 @@ async fn plan(session: &Session, sql: &str) -> Vec<String> {
 async fn every_statement_is_understood_and_no_hot_one_scans_a_table() {
     let (_server, target) = started().await;
     for role in ROLES {
-        let session = Session::open(&target, role, None).await.unwrap();
+        let session = SessionOptions::open(&target, role, None).await.unwrap();
         for sql in role.statements.iter().filter(|_| role.settings == connection::BY_KEY) {
             let plan = plan(&session, sql).await;
             let is_scan =
@@ -80,7 +80,7 @@ async fn hot_statements_use_the_right_index() {
         (statements::FREE, &["operations_owner", "operations_pkey"]),
         (statements::NEXT_FREE, &["operations_due"]),
         (statements::UNLOCKED, &["operations_pkey", "operations_pkey"]),
-        (statements::WISHES, &["operations_wish"]),
+        (statements::CONTROLS, &["operations_wish"]),
         (statements::LOOK, &["nodes_pkey", "operations_due", "operations_due"]),
         (statements::LOCK_OLDEST, &["operations_due"]),
         (statements::LOCK_OF_TENANTS, &["operations_tenant_due"]),
@@ -88,7 +88,9 @@ async fn hot_statements_use_the_right_index() {
     ];
     let (_server, target) = started().await;
     let session =
-        Session::open(&target, Role { statements: &[], ..committer::COMMITTER }, None).await.unwrap();
+        SessionOptions::open(&target, ConnectionRole { statements: &[], ..committer::COMMITTER }, None)
+            .await
+            .unwrap();
     for (sql, expect) in table {
         let plan = plan(&session, sql).await;
         let index = |line: &String| {
@@ -111,8 +113,8 @@ async fn what_is_in_many_states_is_counted_in_the_index_of_states() {
         select 'runtime:' || n, 'runtime', 'acme', 1, 'a', case n % 10 when 0 then 'failed' else 'succeeded' end,
             n, n, '' from generate_series(1, 20000) n";
     let (_server, target) = started().await;
-    let role = Role { statements: &[], ..resource_list::LISTER };
-    let session = Session::open(&target, role, None).await.unwrap();
+    let role = ConnectionRole { statements: &[], ..resource_list::LISTER };
+    let session = SessionOptions::open(&target, role, None).await.unwrap();
     for sql in [FILL, "vacuum analyze resources"] {
         session.client().batch_execute(sql).await.unwrap();
     }

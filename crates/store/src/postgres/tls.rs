@@ -23,7 +23,7 @@ pub fn trust(ca_file: PathBuf) {
 
 /// What an address says about TLS.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Wanted {
+pub(super) struct TlsRequirement {
     mode: Mode,
     /// The only authorities that are trusted; `None` for those of the system.
     root: Option<PathBuf>,
@@ -41,27 +41,27 @@ enum Mode {
 
 /// One way to connect; the next one is tried when it fails.
 #[derive(Clone)]
-pub(super) enum Way {
+pub(super) enum ConnectAttempt {
     Plain,
     /// TLS if the server has it.
     Optional(MakeRustlsConnect),
     Tls(MakeRustlsConnect),
 }
 
-impl Way {
+impl ConnectAttempt {
     pub(super) fn mode(&self) -> SslMode {
         match self {
-            Way::Plain => SslMode::Disable,
-            Way::Optional(_) => SslMode::Prefer,
-            Way::Tls(_) => SslMode::Require,
+            ConnectAttempt::Plain => SslMode::Disable,
+            ConnectAttempt::Optional(_) => SslMode::Prefer,
+            ConnectAttempt::Tls(_) => SslMode::Require,
         }
     }
 }
 
-impl Wanted {
+impl TlsRequirement {
     /// Takes what is said about TLS out of an address.
-    pub(super) fn take_from(url: &str) -> Result<(String, Wanted), StoreError> {
-        let mut wanted = Wanted { mode: Mode::Prefer, root: None };
+    pub(super) fn take_from(url: &str) -> Result<(String, TlsRequirement), StoreError> {
+        let mut wanted = TlsRequirement { mode: Mode::Prefer, root: None };
         let Some((base, query)) = url.split_once('?') else { return Ok((url.to_owned(), wanted)) };
         let mut rest = Vec::new();
         for pair in query.split('&') {
@@ -78,7 +78,7 @@ impl Wanted {
     }
 
     /// For an address that is not a URL, whose own words the library reads.
-    pub(super) fn with(mut self, mode: SslMode) -> Wanted {
+    pub(super) fn with(mut self, mode: SslMode) -> TlsRequirement {
         self.mode = match mode {
             SslMode::Disable => Mode::Disable,
             SslMode::Require if self.mode == Mode::Prefer => Mode::Require,
@@ -87,16 +87,18 @@ impl Wanted {
         self
     }
 
-    pub(super) fn ways(&self) -> Result<Vec<Way>, StoreError> {
+    pub(super) fn ways(&self) -> Result<Vec<ConnectAttempt>, StoreError> {
         let any = || connector(Arc::new(Unverified(provider())));
         Ok(match self.mode {
-            Mode::Disable => vec![Way::Plain],
-            Mode::Allow => vec![Way::Plain, Way::Tls(any()?)],
-            Mode::Prefer => vec![Way::Optional(any()?), Way::Plain],
-            Mode::Require if self.root.is_none() => vec![Way::Tls(any()?)],
+            Mode::Disable => vec![ConnectAttempt::Plain],
+            Mode::Allow => vec![ConnectAttempt::Plain, ConnectAttempt::Tls(any()?)],
+            Mode::Prefer => vec![ConnectAttempt::Optional(any()?), ConnectAttempt::Plain],
+            Mode::Require if self.root.is_none() => vec![ConnectAttempt::Tls(any()?)],
             // libpq verifies the authority as soon as one is named.
-            Mode::Require | Mode::VerifyCa => vec![Way::Tls(connector(Arc::new(AnyName(self.verifier()?)))?)],
-            Mode::VerifyFull => vec![Way::Tls(connector(self.verifier()?)?)],
+            Mode::Require | Mode::VerifyCa => {
+                vec![ConnectAttempt::Tls(connector(Arc::new(AnyName(self.verifier()?)))?)]
+            }
+            Mode::VerifyFull => vec![ConnectAttempt::Tls(connector(self.verifier()?)?)],
         })
     }
 

@@ -37,7 +37,7 @@ impl Work {
     }
 
     /// What needs a look before it is written, and so is done one after the other.
-    pub(super) fn needs_care(&self) -> bool {
+    pub(super) fn is_contended(&self) -> bool {
         match self.draft().map(|draft| &draft.write) {
             Some(Write::Wish { .. } | Write::Signal { .. } | Write::Resource(_)) => true,
             Some(Write::Create(create)) => {

@@ -1,6 +1,8 @@
 //! What each kind of write does to the tables.
 
-use engine::store::{Append, Create, Finish, Hold, Park, QUEUED, Receipt, StoreError, Touch, Wish, Write};
+use engine::store::{
+    Append, ControlRequest, Create, Finish, Ownership, Park, QUEUED, Receipt, StoreError, Touch, Write,
+};
 use engine::{Event, OperationId, Phase, Timestamp};
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 use serde_json::Value;
@@ -12,7 +14,7 @@ use super::statements as sql;
 use super::writer::Transaction;
 use crate::draft::Draft;
 use crate::rows;
-use crate::rules::{self, Finished, Standing};
+use crate::rules::{self, Finished, RequestTarget};
 
 pub(super) fn apply(transaction: &Transaction<'_>, draft: &Draft) -> Result<Receipt, StoreError> {
     let receipt = match &draft.write {
@@ -20,7 +22,7 @@ pub(super) fn apply(transaction: &Transaction<'_>, draft: &Draft) -> Result<Rece
         Write::Append(new) => append_alone(transaction, new, &draft.body),
         Write::Park(down) => park(transaction, down, &draft.body),
         Write::Finish(end) => finish(transaction, end, &draft.body),
-        Write::Wish { id, wish: wanted } => wish(transaction, *id, wanted),
+        Write::Wish { id, control: wanted } => control(transaction, *id, wanted),
         Write::Signal { key, payload, at } => signal(transaction, key, payload, *at),
         Write::Resource(write) => resources::write_alone(transaction.db, write),
     }?;
@@ -124,14 +126,14 @@ fn create(transaction: &Transaction<'_>, create: &Create, body: &str) -> Result<
     if due_at.is_some() {
         transaction.ring();
     }
-    alongside(transaction, create)?;
+    record_writes(transaction, create)?;
     Ok(Receipt::Saved)
 }
 
 /// What becomes true together with a new operation.
-fn alongside(transaction: &Transaction<'_>, create: &Create) -> Result<(), StoreError> {
+fn record_writes(transaction: &Transaction<'_>, create: &Create) -> Result<(), StoreError> {
     if let Some((other, wanted)) = &create.supersedes {
-        wish(transaction, *other, wanted)?;
+        control(transaction, *other, wanted)?;
     }
     if let Some(write) = &create.subject {
         resources::write(transaction.db, write, Some((create.id, &create.workflow)))?;
@@ -144,9 +146,9 @@ fn alongside(transaction: &Transaction<'_>, create: &Create) -> Result<(), Store
 
 fn append_alone(transaction: &Transaction<'_>, new: &Append, body: &str) -> Result<Receipt, StoreError> {
     append(transaction.db, new.id, &new.event, body)?;
-    if new.phase.is_some() || new.heard.is_some() {
+    if new.phase.is_some() || new.processed.is_some() {
         let phase = new.phase.map(Phase::as_str);
-        execute(transaction.db, sql::SET_PHASE, params![new.id.0.as_bytes(), phase, new.heard])?;
+        execute(transaction.db, sql::SET_PHASE, params![new.id.0.as_bytes(), phase, new.processed])?;
     }
     if let Some(taken) = &new.consumes {
         execute(transaction.db, sql::TAKE_SIGNAL, params![taken.key, taken.number])?;
@@ -155,9 +157,9 @@ fn append_alone(transaction: &Transaction<'_>, new: &Append, body: &str) -> Resu
 }
 
 /// The number of the control request for an operation, when that came, and its resource.
-type Held = (i64, Option<i64>, Option<String>);
+type OwnedRow = (i64, Option<i64>, Option<String>);
 
-fn held(db: &Connection, hold: Hold) -> Result<Held, StoreError> {
+fn held(db: &Connection, hold: Ownership) -> Result<OwnedRow, StoreError> {
     let proof = params![hold.id.0.as_bytes(), hold.node.0.as_bytes(), hold.epoch];
     one(db, sql::HELD, proof, |row| row.try_into())?.ok_or(StoreError::Fenced)
 }
@@ -169,8 +171,8 @@ fn park(transaction: &Transaction<'_>, park: &Park, body: &str) -> Result<Receip
     if let Some(event) = &park.event {
         append(db, park.hold.id, event, body)?;
     }
-    let (number, wish_at, _) = held(db, park.hold)?;
-    let unheard = wish_at.filter(|_| number > park.heard);
+    let (number, control_at, _) = held(db, park.hold)?;
+    let unheard = control_at.filter(|_| number > park.processed);
     let signalled: Option<i64> = match &park.key {
         Some(key) => one(db, sql::SIGNALLED_AT, [key], |row| row.get(0))?,
         None => None,
@@ -217,30 +219,42 @@ fn finish(transaction: &Transaction<'_>, finish: &Finish, body: &str) -> Result<
     Ok(Receipt::Saved)
 }
 
-fn wish(transaction: &Transaction<'_>, id: OperationId, wish: &Wish) -> Result<Receipt, StoreError> {
+fn control(
+    transaction: &Transaction<'_>,
+    id: OperationId,
+    control: &ControlRequest,
+) -> Result<Receipt, StoreError> {
     let db = transaction.db;
     let standing: Option<(String, bool, bool)> =
         one(db, sql::STANDING, [id.0.as_bytes()], |row| row.try_into())?;
-    let Some((phase, queued, owned)) = standing else { return revive(transaction, id, wish) };
-    let heard = match (Standing { phase: rows::phase(&phase)?, queued, owned }).hear(wish) {
-        Ok(heard) => heard,
+    let Some((phase, queued, owned)) = standing else { return revive(transaction, id, control) };
+    let processed = match (RequestTarget { phase: rows::phase(&phase)?, queued, owned }).hear(control) {
+        Ok(processed) => processed,
         Err(receipt) => return Ok(receipt),
     };
-    if heard.leaves_queue
+    if processed.leaves_queue
         && let Some(name) = one(db, sql::QUEUES_FOR, [id.0.as_bytes()], |row| row.get::<_, String>(0))?
     {
-        resources::touch(db, &Touch::left_queue(&name, id, wish.at))?;
+        resources::touch(db, &Touch::left_queue(&name, id, control.at))?;
     }
-    let text = rows::wish_text(wish)?;
+    let text = rows::control_text(control)?;
     execute(db, sql::NEXT_NUMBER, [])?;
-    execute(db, sql::WISH, params![id.0.as_bytes(), text, wish.at.0, heard.leaves_queue, heard.wakes])?;
-    if heard.wakes {
+    execute(
+        db,
+        sql::CONTROL,
+        params![id.0.as_bytes(), text, control.at.0, processed.leaves_queue, processed.wakes],
+    )?;
+    if processed.wakes {
         transaction.ring();
     }
     Ok(Receipt::Saved)
 }
 
-fn revive(transaction: &Transaction<'_>, id: OperationId, wish: &Wish) -> Result<Receipt, StoreError> {
+fn revive(
+    transaction: &Transaction<'_>,
+    id: OperationId,
+    control: &ControlRequest,
+) -> Result<Receipt, StoreError> {
     let db = transaction.db;
     let found: Option<(String, i64, i64, Option<String>)> =
         one(db, sql::FINISHED, [id.0.as_bytes()], |row| row.try_into())?;
@@ -250,19 +264,19 @@ fn revive(transaction: &Transaction<'_>, id: OperationId, wish: &Wish) -> Result
         created_at: Timestamp(created_at),
         deadline_at: Timestamp(deadline_at),
     };
-    let (phase, deadline_at) = match finished.revive(wish) {
+    let (phase, deadline_at) = match finished.revive(control) {
         Ok(revived) => revived,
         Err(receipt) => return Ok(receipt),
     };
     if let Some(holder) = holder(db, resource.as_deref())? {
         return Ok(Receipt::Busy(holder));
     }
-    let text = rows::wish_text(wish)?;
+    let text = rows::control_text(control)?;
     execute(db, sql::NEXT_NUMBER, [])?;
-    execute(db, sql::REVIVE, params![id.0.as_bytes(), phase.as_str(), wish.at.0, deadline_at.0, text])?;
+    execute(db, sql::REVIVE, params![id.0.as_bytes(), phase.as_str(), control.at.0, deadline_at.0, text])?;
     execute(db, sql::UNARCHIVE, [id.0.as_bytes()])?;
     if let Some(resource) = resource {
-        execute(db, sql::REVIVE_RESOURCE, params![resource, id.0.as_bytes(), wish.at.0])?;
+        execute(db, sql::REVIVE_RESOURCE, params![resource, id.0.as_bytes(), control.at.0])?;
     }
     transaction.ring();
     Ok(Receipt::Saved)

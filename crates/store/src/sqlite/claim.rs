@@ -13,7 +13,7 @@ use super::reader::event_row;
 use super::statements as sql;
 use super::writer::Transaction;
 use crate::fair::{self, PROBES_MAX, Probe, Turns};
-use crate::rows::{self, ClaimedRow, SignalText, Unreadable};
+use crate::rows::{self, ClaimedRow, RowError, SignalText};
 
 /// Only one process has the file, so what other nodes own belongs to processes that are gone.
 pub(super) fn join(transaction: &Transaction<'_>, node: NodeId, lease: Duration) -> Result<(), StoreError> {
@@ -45,7 +45,7 @@ pub(super) fn release(
     Ok(())
 }
 
-/// Renews the lease of a node and brings the wishes for its operations.
+/// Renews the lease of a node and brings the control requests for its operations.
 pub(super) fn renew(
     db: &Connection,
     node: NodeId,
@@ -55,7 +55,7 @@ pub(super) fn renew(
     if execute(db, sql::RENEW, params![id, rows::lease_micros(lease)])? == 0 {
         return Err(StoreError::Fenced);
     }
-    all(db, sql::WISHES, [id], |row| Ok((uuid(row, 0)?, row.get(1)?, row.get(2)?)))
+    all(db, sql::CONTROLS, [id], |row| Ok((uuid(row, 0)?, row.get(1)?, row.get(2)?)))
 }
 
 fn is_known(db: &Connection, node: NodeId) -> Result<bool, StoreError> {
@@ -81,9 +81,9 @@ pub(super) fn claim(
     for id in due {
         match take(db, OperationId(id), node, now)?.read() {
             Ok(claimed) => operations.push(claimed),
-            Err(Unreadable { id, reason }) => {
+            Err(RowError { id, reason }) => {
                 error!(operation.id = %id, "operation {id} is stuck: {reason}");
-                execute(db, sql::PUT_DOWN_BROKEN, params![id.as_bytes(), reason])?;
+                execute(db, sql::SUSPEND_UNREADABLE, params![id.as_bytes(), reason])?;
             }
         }
     }
@@ -154,8 +154,8 @@ fn take(db: &Connection, id: OperationId, node: NodeId, now: Timestamp) -> Resul
             memory: row.get(8)?,
             memory_seq: row.get(9)?,
             orphaned: row.get(10)?,
-            wish: row.get(11)?,
-            wish_number: row.get(12)?,
+            control: row.get(11)?,
+            control_number: row.get(12)?,
             signal,
             events: Vec::new(),
         })

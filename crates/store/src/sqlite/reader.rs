@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use engine::OperationId;
-use engine::store::{Ended, IDS_SEARCHED, Query, STATS_COUNT_MAX, Shown, Stats, StoreError, Summary, Total};
+use engine::store::{
+    Ended, IDS_SEARCHED, OperationDetail, OperationQuery, STATS_COUNT_MAX, Stats, StoreError, Summary, Total,
+};
 use engine::{Event, Phase, Timestamp};
 use rusqlite::{Connection, Row, ToSql, named_params, params};
 use tokio::sync::Semaphore;
@@ -58,12 +60,12 @@ impl Readers {
     }
 }
 
-pub(super) fn show(db: &Connection, id: OperationId) -> Result<Option<Shown>, StoreError> {
+pub(super) fn show(db: &Connection, id: OperationId) -> Result<Option<OperationDetail>, StoreError> {
     let found = one(db, sql::SHOW, [id.0.as_bytes()], |row| {
         Ok((summary_row(row)?, row.get(13)?, row.get(14)?, row.get(15)?))
     })?;
     let Some((summary, params, memory, memory_seq)) = found else { return Ok(None) };
-    Ok(Some(Shown { summary: summary.read()?, params, memory, memory_seq }))
+    Ok(Some(OperationDetail { summary: summary.read()?, params, memory, memory_seq }))
 }
 
 pub(super) fn journal(
@@ -96,12 +98,12 @@ pub(super) fn stats(db: &Connection, now: Timestamp) -> Result<Stats, StoreError
     Ok(found.unwrap_or_default())
 }
 
-pub(super) fn list(db: &Connection, query: &Query) -> Result<Vec<Summary>, StoreError> {
+pub(super) fn list(db: &Connection, query: &OperationQuery) -> Result<Vec<Summary>, StoreError> {
     let found = fitting(db, query, &list_sql(query), summary_row)?;
     found.into_iter().map(SummaryRow::read).collect()
 }
 
-pub(super) fn totals(db: &Connection, query: &Query) -> Result<Vec<Total>, StoreError> {
+pub(super) fn totals(db: &Connection, query: &OperationQuery) -> Result<Vec<Total>, StoreError> {
     let counted =
         format!("select workflow, phase, count(*) from ({}) group by 1, 2 order by 1, 2", list_sql(query));
     let found = fitting(db, query, &counted, |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
@@ -111,7 +113,7 @@ pub(super) fn totals(db: &Connection, query: &Query) -> Result<Vec<Total>, Store
 /// Runs a statement that has the filters of the list.
 fn fitting<T>(
     db: &Connection,
-    query: &Query,
+    query: &OperationQuery,
     sql: &str,
     read: impl Fn(&Row<'_>) -> rusqlite::Result<T>,
 ) -> Result<Vec<T>, StoreError> {
@@ -147,7 +149,7 @@ pub(super) fn history(
 
 /// `SQLite` plans without looking at the parameters, so a filter that is not used must not be in the text.
 /// Active, queued and finished operations are looked for apart, because each has its own index by resource.
-pub(super) fn list_sql(query: &Query) -> String {
+pub(super) fn list_sql(query: &OperationQuery) -> String {
     let filters = [
         query.workflow.as_ref().map(|_| "workflow = :workflow"),
         query.tenant.as_ref().map(|_| "tenant = :tenant"),
@@ -207,6 +209,6 @@ fn summary_row(row: &Row<'_>) -> rusqlite::Result<SummaryRow> {
         deadline_at: row.get(9)?,
         finished_at: row.get(10)?,
         owner: row.get::<_, Option<_>>(11)?.map(Uuid::from_bytes),
-        wish: row.get(12)?,
+        control: row.get(12)?,
     })
 }

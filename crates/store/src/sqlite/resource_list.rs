@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use super::apply::{all, one};
 use super::statements::{self as sql, resource};
-use crate::resource_search::{FEW, Given, Sizes, Tongue, search, states};
+use crate::resource_search::{FEW, SearchTerm, Sizes, SqlDialect, search, states};
 use crate::rows::{self, ResourceText};
 
 pub(super) fn get(db: &Connection, name: &str) -> Result<Option<ResourceRow>, StoreError> {
@@ -43,7 +43,7 @@ fn sizes(db: &Connection, query: &ResourceQuery) -> Result<Sizes, StoreError> {
 /// Lists are JSON, so that any number of texts is one parameter.
 pub(super) struct Sqlite;
 
-impl Tongue for Sqlite {
+impl SqlDialect for Sqlite {
     const FENCE: &'static str = "";
     const RESOURCES_OF_FEW: &'static str = "resources r";
 
@@ -73,11 +73,11 @@ impl Tongue for Sqlite {
     }
 }
 
-fn value(given: Given) -> Value {
+fn value(given: SearchTerm) -> Value {
     match given {
-        Given::Text(text) => Value::Text(text),
-        Given::Texts(texts) => Value::Text(json!(texts).to_string()),
-        Given::Number(number) => Value::Integer(number),
+        SearchTerm::Text(text) => Value::Text(text),
+        SearchTerm::Texts(texts) => Value::Text(json!(texts).to_string()),
+        SearchTerm::Number(number) => Value::Integer(number),
     }
 }
 

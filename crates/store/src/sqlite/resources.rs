@@ -1,6 +1,6 @@
 //! What writes do to the records of resources.
 
-use engine::store::{Expect, Portrait, Receipt, ResourceWrite, StoreError, Touch};
+use engine::store::{Expect, Receipt, RecordUpdate, ResourceWrite, StoreError, Touch};
 use engine::{OperationId, Phase, Timestamp};
 use rusqlite::{Connection, params};
 
@@ -33,11 +33,11 @@ pub(super) fn write(
 ) -> Result<(), StoreError> {
     let id = operation.as_ref().map(|(id, _)| id.0.as_bytes());
     let workflow = operation.map(|(_, workflow)| workflow);
-    let portrait = write.portrait.as_ref();
-    let kind = portrait.map(|portrait| &portrait.kind);
-    let record = portrait.map(|portrait| &portrait.record);
-    let gone_at = portrait.and_then(|portrait| portrait.gone_at).map(|at| at.0);
-    let due_at = portrait.and_then(|portrait| portrait.due_at).map(|at| at.0);
+    let record_update = write.record_update.as_ref();
+    let kind = record_update.map(|record_update| &record_update.kind);
+    let record = record_update.map(|record_update| &record_update.record);
+    let gone_at = record_update.and_then(|record_update| record_update.gone_at).map(|at| at.0);
+    let due_at = record_update.and_then(|record_update| record_update.due_at).map(|at| at.0);
     let (name, tenant, at) = (&write.name, &write.tenant, write.at.0);
     if write.expect == Expect::Absent {
         let new = params![name, tenant, kind, record, gone_at, due_at, id, workflow, at];
@@ -46,36 +46,36 @@ pub(super) fn write(
         let change = params![name, kind, record, gone_at, due_at, id, workflow, at];
         execute(db, sql::CHANGE_RESOURCE, change)?;
     }
-    portrait.map_or(Ok(()), |portrait| label(db, name, portrait))
+    record_update.map_or(Ok(()), |record_update| label(db, name, record_update))
 }
 
 /// What is not there is not touched.
 pub(super) fn touch(db: &Connection, touch: &Touch<'_>) -> Result<(), StoreError> {
-    let portrait = touch.portrait;
+    let record_update = touch.record_update;
     let change = params![
         touch.name,
         touch.operation.0.as_bytes(),
-        portrait.map(|portrait| &portrait.kind),
-        portrait.map(|portrait| &portrait.record),
-        portrait.and_then(|portrait| portrait.gone_at).map(|at| at.0),
-        portrait.and_then(|portrait| portrait.due_at).map(|at| at.0),
+        record_update.map(|record_update| &record_update.kind),
+        record_update.map(|record_update| &record_update.record),
+        record_update.and_then(|record_update| record_update.gone_at).map(|at| at.0),
+        record_update.and_then(|record_update| record_update.due_at).map(|at| at.0),
         touch.settles.map(Phase::as_str),
         touch.at.0,
     ];
     let is_there = execute(db, sql::TOUCH, change)? > 0;
-    match portrait.filter(|_| is_there) {
-        Some(portrait) => label(db, touch.name, portrait),
+    match record_update.filter(|_| is_there) {
+        Some(record_update) => label(db, touch.name, record_update),
         None => Ok(()),
     }
 }
 
 /// Labels change rarely, so they are compared before they are written.
-fn label(db: &Connection, name: &str, portrait: &Portrait) -> Result<(), StoreError> {
+fn label(db: &Connection, name: &str, record_update: &RecordUpdate) -> Result<(), StoreError> {
     let Some(number) = one(db, sql::NUMBER, [name], |row| row.get::<_, i64>(0))? else { return Ok(()) };
     let mut before: Vec<(String, bool, String, String)> =
         all(db, sql::LABELS, [number], |row| row.try_into())?;
-    let (kind, gone) = (&portrait.kind, portrait.gone_at.is_some());
-    let labels = portrait.labels.iter();
+    let (kind, gone) = (&record_update.kind, record_update.gone_at.is_some());
+    let labels = record_update.labels.iter();
     let mut after: Vec<_> =
         labels.map(|(key, value)| (kind.clone(), gone, key.clone(), value.clone())).collect();
     before.sort();

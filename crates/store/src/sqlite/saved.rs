@@ -5,7 +5,7 @@ use std::path::Path;
 use async_trait::async_trait;
 use engine::OperationId;
 use engine::store::{
-    RowKey, SavedEvent, SavedOperation, SavedReader, SealedPage, SealedPlace, SealedRow, SealedWriter,
+    RowKey, SavedEvent, SavedOperation, SavedReader, SealedColumn, SealedPage, SealedRow, SealedWriter,
     StoreError,
 };
 use rusqlite::{Connection, Row, params};
@@ -48,7 +48,7 @@ macro_rules! reads_saved {
 
             async fn sealed_page(
                 &self,
-                place: SealedPlace,
+                place: SealedColumn,
                 part: &str,
                 after: Option<RowKey>,
             ) -> Result<SealedPage, StoreError> {
@@ -98,14 +98,14 @@ fn unfinished(
 
 fn page(
     db: &Connection,
-    place: SealedPlace,
+    place: SealedColumn,
     part: &str,
     after: Option<&RowKey>,
 ) -> Result<SealedPage, StoreError> {
     let read = |row: &Row<'_>| {
         let key = match place {
-            SealedPlace::Record => RowKey::Resource(row.get(0)?),
-            SealedPlace::Journal => RowKey::Event(OperationId(uuid(row, 0)?), row.get(1)?),
+            SealedColumn::Record => RowKey::Resource(row.get(0)?),
+            SealedColumn::Journal => RowKey::Event(OperationId(uuid(row, 0)?), row.get(1)?),
             _ => RowKey::Operation(OperationId(uuid(row, 0)?)),
         };
         let (tenant, resource, workflow) =
@@ -122,19 +122,21 @@ fn page(
     let most = rows::rows(SEALED_PAGE);
     let nil = Uuid::nil();
     let found = match (place, after) {
-        (SealedPlace::Record, Some(RowKey::Resource(name))) => {
+        (SealedColumn::Record, Some(RowKey::Resource(name))) => {
             all(db, sql::RECORDS_AFTER, params![name, most, part], read)
         }
-        (SealedPlace::Record, _) => all(db, sql::RECORDS_AFTER, params!["", most, part], read),
-        (SealedPlace::Journal, Some(RowKey::Event(id, seq))) => {
+        (SealedColumn::Record, _) => all(db, sql::RECORDS_AFTER, params!["", most, part], read),
+        (SealedColumn::Journal, Some(RowKey::Event(id, seq))) => {
             all(db, sql::EVENTS_AFTER, params![id.0.as_bytes(), most, part, seq], read)
         }
-        (SealedPlace::Journal, _) => all(db, sql::EVENTS_AFTER, params![nil.as_bytes(), most, part, 0], read),
+        (SealedColumn::Journal, _) => {
+            all(db, sql::EVENTS_AFTER, params![nil.as_bytes(), most, part, 0], read)
+        }
         (place, after) => {
             let after = if let Some(RowKey::Operation(id)) = after { id.0 } else { nil };
             let sql = match place {
-                SealedPlace::Memory => sql::MEMORIES_AFTER,
-                SealedPlace::ArchivedParams => sql::ARCHIVED_AFTER,
+                SealedColumn::Memory => sql::MEMORIES_AFTER,
+                SealedColumn::ArchivedParams => sql::ARCHIVED_AFTER,
                 _ => sql::PARAMS_AFTER,
             };
             all(db, sql, params![after.as_bytes(), most, part], read)
@@ -151,8 +153,8 @@ fn replace(db: &Connection, row: &SealedRow, text: &str) -> Result<bool, StoreEr
         }
         (RowKey::Operation(id), place) => {
             let sql = match place {
-                SealedPlace::Memory => sql::RESEAL_MEMORY,
-                SealedPlace::ArchivedParams => sql::RESEAL_ARCHIVED,
+                SealedColumn::Memory => sql::RESEAL_MEMORY,
+                SealedColumn::ArchivedParams => sql::RESEAL_ARCHIVED,
                 _ => sql::RESEAL_PARAMS,
             };
             execute(db, sql, params![id.0.as_bytes(), row.text, text])

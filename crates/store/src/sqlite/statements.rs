@@ -65,7 +65,7 @@ pub(super) const PROMOTE: &str = "
 pub(super) const STANDING: &str = "select phase, queued, owner is not null from operations where id = ?1";
 /// For the next control request or signal.
 pub(super) const NEXT_NUMBER: &str = "update numbers set last = last + 1";
-pub(super) const WISH: &str = "
+pub(super) const CONTROL: &str = "
     update operations set
         wish = ?2,
         wish_at = ?3,
@@ -106,7 +106,7 @@ pub(super) const ADD_RESOURCE: &str = "
     insert into resources (name, tenant, kind, record, gone_at, due_at, operation, workflow, phase, version,
         created_at, updated_at)
     values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, case when ?7 is not null then 'running' end, 1, ?9, ?9)";
-/// Without a portrait and without an operation only the version goes up.
+/// Without a record and without an operation only the version goes up.
 pub(super) const CHANGE_RESOURCE: &str = "
     update resources set
         kind = coalesce(?2, kind),
@@ -119,7 +119,7 @@ pub(super) const CHANGE_RESOURCE: &str = "
         version = version + 1,
         updated_at = case when ?2 is null and ?6 is null then updated_at else ?8 end
     where name = ?1";
-/// A portrait counts in any case, the end of an operation only where that is still the newest.
+/// A record counts in any case, the end of an operation only where that is still the newest.
 pub(super) const TOUCH: &str = "
     update resources set
         kind = coalesce(?3, kind),
@@ -181,7 +181,7 @@ pub(super) const RELEASE: &str = concat!(
     " where id = ?2 and owner = ?1"
 );
 pub(super) const IS_KNOWN: &str = "select exists (select 1 from nodes where id = ?1)";
-pub(super) const WISHES: &str =
+pub(super) const CONTROLS: &str =
     "select id, wish, wish_number from operations where owner = ?1 and wish is not null";
 
 pub(super) const DUE: &str =
@@ -210,7 +210,7 @@ pub(super) const LAST_SEQ: &str = "select coalesce(max(seq), 0) from journal whe
 pub(super) const TAKE: &str = "
     update operations set owner = ?2, phase = ?3, due_at = null, orphaned = 0, epoch = epoch + 1
     where id = ?1";
-pub(super) const PUT_DOWN_BROKEN: &str = "
+pub(super) const SUSPEND_UNREADABLE: &str = "
     update operations set owner = null, phase = 'stuck', reason = ?2, due_at = null, wish = null,
         wish_at = null
     where id = ?1";
@@ -293,7 +293,7 @@ pub(super) const ALL: &[&str] = &[
     PROMOTE,
     STANDING,
     NEXT_NUMBER,
-    WISH,
+    CONTROL,
     QUEUES_FOR,
     FINISHED,
     REVIVE,
@@ -322,7 +322,7 @@ pub(super) const ALL: &[&str] = &[
     FREE,
     RELEASE,
     IS_KNOWN,
-    WISHES,
+    CONTROLS,
     DUE,
     DUE_OF_TENANT,
     TENANT_FROM,
@@ -331,7 +331,7 @@ pub(super) const ALL: &[&str] = &[
     FOUND,
     LAST_SEQ,
     TAKE,
-    PUT_DOWN_BROKEN,
+    SUSPEND_UNREADABLE,
     SHOW,
     JOURNAL,
     STATS,

@@ -63,7 +63,7 @@ async fn a_full_disk_is_said_and_nothing_is_lost_when_there_is_room_again() {
     store.heartbeat(node, Duration::from_secs(5)).await.unwrap();
     assert_eq!(store.ping().await, Ok(()), "a heartbeat is enough");
     assert_eq!(store.commit(create(saved)).await, Ok(Receipt::Saved));
-    let all = store.list(&Query { limit: 1000, ..Query::default() }).await.unwrap();
+    let all = store.list(&OperationQuery { limit: 1000, ..OperationQuery::default() }).await.unwrap();
     assert_eq!(all.len() as u128, saved + 1);
 }
 
@@ -92,11 +92,14 @@ async fn a_writer_that_died_is_said_and_not_only_to_those_who_write() {
     assert!(matches!(died.await, Err(StoreError::Unavailable(_))));
     let Err(StoreError::Unavailable(why)) = store.ping().await else { panic!("nothing can be saved") };
     assert!(why.contains("the thread that writes is gone"), "{why}");
-    assert!(store.list(&Query { limit: 1, ..Query::default() }).await.is_ok(), "reading still works");
+    assert!(
+        store.list(&OperationQuery { limit: 1, ..OperationQuery::default() }).await.is_ok(),
+        "reading still works"
+    );
 }
 
 #[tokio::test]
-async fn a_refused_errand_takes_back_only_itself() {
+async fn a_refused_write_takes_back_only_itself() {
     let dir = tempfile::tempdir().unwrap();
     let store = SqliteStore::open(dir.path().join("operations.db")).unwrap();
     let bad = store.writer.run(|transaction: &Transaction<'_>| {
@@ -129,7 +132,8 @@ fn every_statement_is_understood() {
         let id = |bit: u32| text(bit).map(|_| OperationId(Uuid::nil()));
         let (workflow, tenant, resource, before, from) = (text(0), text(1), text(2), id(3), id(4));
         let phases = text(5).map(|_| Phase::Failed).into_iter().collect();
-        let query = Query { workflow, phases, tenant, resource, before, from, id_end: None, limit: 1 };
+        let query =
+            OperationQuery { workflow, phases, tenant, resource, before, from, id_end: None, limit: 1 };
         db.prepare(&reader::list_sql(&query)).unwrap();
         reader::list(&db, &query).unwrap();
     }
@@ -204,7 +208,7 @@ fn hot_statements_use_their_indexes() {
     check_plan(&db, statements::HOLDER, "operations_resource");
     check_plan(&db, statements::PROMOTE, "operations_queued");
     check_plan(&db, statements::WAKE, "operations_wait_key");
-    check_plan(&db, statements::WISHES, "operations_wish");
+    check_plan(&db, statements::CONTROLS, "operations_wish");
     check_plan(&db, statements::FREE, "operations_owner");
     check_plan(&db, statements::OLD, "archive_finished");
     check_plan(&db, statements::PRUNE_KEY, "idempotency_operation");

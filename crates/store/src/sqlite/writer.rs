@@ -33,7 +33,7 @@ impl Transaction<'_> {
 }
 
 /// Something to be done in a transaction. It may be done again, when the transaction was rolled back.
-trait Errand: Send {
+trait QueuedWrite: Send {
     fn run(&mut self, transaction: &Transaction<'_>) -> Result<(), StoreError>;
     /// The caller hears what `run` found, or why that does not count.
     fn answer(self: Box<Self>, committed: Result<(), StoreError>);
@@ -41,21 +41,21 @@ trait Errand: Send {
     fn is_write(&self) -> bool;
 }
 
-struct Asked<W, T> {
+struct PendingWrite<W, T> {
     work: W,
     weight: usize,
     is_write: bool,
     found: Result<T, StoreError>,
-    caller: oneshot::Sender<Answer<W, T>>,
+    caller: oneshot::Sender<WriteReply<W, T>>,
 }
 
 /// What was asked goes back together with the answer: to free its memory is the caller's work too.
-struct Answer<W, T> {
+struct WriteReply<W, T> {
     found: Result<T, StoreError>,
     _work: W,
 }
 
-impl<W, T> Errand for Asked<W, T>
+impl<W, T> QueuedWrite for PendingWrite<W, T>
 where
     W: FnMut(&Transaction<'_>) -> Result<T, StoreError> + Send,
     T: Send,
@@ -67,7 +67,7 @@ where
 
     fn answer(self: Box<Self>, committed: Result<(), StoreError>) {
         // Whoever asked may have gone away; what is saved stays saved.
-        let _ = self.caller.send(Answer { found: committed.and(self.found), _work: self.work });
+        let _ = self.caller.send(WriteReply { found: committed.and(self.found), _work: self.work });
     }
 
     fn weight(&self) -> usize {
@@ -85,7 +85,7 @@ fn untried<T>() -> Result<T, StoreError> {
 
 async fn answered<W, T>(
     queued: Result<(), StoreError>,
-    answer: oneshot::Receiver<Answer<W, T>>,
+    answer: oneshot::Receiver<WriteReply<W, T>>,
 ) -> Result<T, StoreError> {
     queued?;
     answer.await.map_err(|_| gone())?.found
@@ -96,7 +96,7 @@ fn gone() -> StoreError {
 }
 
 pub(super) struct Writer {
-    queue: Option<mpsc::UnboundedSender<Box<dyn Errand>>>,
+    queue: Option<mpsc::UnboundedSender<Box<dyn QueuedWrite>>>,
     thread: Option<JoinHandle<()>>,
     counters: Arc<Counters>,
     last: LastCommit,
@@ -110,13 +110,13 @@ struct Counters {
 
 impl Writer {
     /// `db` is the only connection that writes to the file at `path`.
-    pub(super) fn start(db: Connection, path: PathBuf, bell: Arc<Notify>) -> Result<Writer, StoreError> {
-        let (queue, errands) = mpsc::unbounded_channel();
+    pub(super) fn start(db: Connection, path: PathBuf, wake_up: Arc<Notify>) -> Result<Writer, StoreError> {
+        let (queue, queued_writes) = mpsc::unbounded_channel();
         let counters = Arc::new(Counters::default());
-        let desk = Desk { db, path, errands, bell, counters: Arc::clone(&counters) };
+        let write_queue = WriteQueue { db, path, queued_writes, wake_up, counters: Arc::clone(&counters) };
         let thread = thread::Builder::new()
             .name("sqlite-writer".into())
-            .spawn(move || desk.work())
+            .spawn(move || write_queue.work())
             .map_err(|error| StoreError::Unavailable(format!("cannot start a thread: {error}")))?;
         Ok(Writer { queue: Some(queue), thread: Some(thread), counters, last: LastCommit::default() })
     }
@@ -126,7 +126,7 @@ impl Writer {
         let (caller, answer) = oneshot::channel();
         let (weight, found) = (draft.weight(), untried());
         let work = move |transaction: &Transaction<'_>| apply(transaction, &draft);
-        let queued = self.queue(Box::new(Asked { work, weight, is_write: true, found, caller }));
+        let queued = self.queue(Box::new(PendingWrite { work, weight, is_write: true, found, caller }));
         let saved = answered(queued, answer).await;
         self.last.note(&saved);
         saved
@@ -141,7 +141,7 @@ impl Writer {
     {
         let (caller, answer) = oneshot::channel();
         let queued =
-            self.queue(Box::new(Asked { work, weight: 0, is_write: false, found: untried(), caller }));
+            self.queue(Box::new(PendingWrite { work, weight: 0, is_write: false, found: untried(), caller }));
         let done = answered(queued, answer).await;
         // It may have changed nothing, so that it worked says nothing about commits.
         done.inspect_err(|error| self.last.failed(error))
@@ -162,8 +162,8 @@ impl Writer {
         self.last.check().and(if is_there { Ok(()) } else { Err(gone()) })
     }
 
-    fn queue(&self, errand: Box<dyn Errand>) -> Result<(), StoreError> {
-        self.queue.as_ref().ok_or_else(gone)?.send(errand).map_err(|_| gone())
+    fn queue(&self, queued_write: Box<dyn QueuedWrite>) -> Result<(), StoreError> {
+        self.queue.as_ref().ok_or_else(gone)?.send(queued_write).map_err(|_| gone())
     }
 
     /// Transactions with writes so far, and the writes in them.
@@ -181,12 +181,12 @@ impl Drop for Writer {
     }
 }
 
-/// What the thread has on its desk.
-struct Desk {
+/// What the thread has on its queue.
+struct WriteQueue {
     db: Connection,
     path: PathBuf,
-    errands: mpsc::UnboundedReceiver<Box<dyn Errand>>,
-    bell: Arc<Notify>,
+    queued_writes: mpsc::UnboundedReceiver<Box<dyn QueuedWrite>>,
+    wake_up: Arc<Notify>,
     counters: Arc<Counters>,
 }
 
@@ -197,21 +197,21 @@ enum Mode {
     EachApart,
 }
 
-impl Desk {
+impl WriteQueue {
     fn work(mut self) {
-        while let Some(first) = self.errands.blocking_recv() {
+        while let Some(first) = self.queued_writes.blocking_recv() {
             let mut weight = first.weight();
             let mut batch = vec![first];
             while batch.len() < BATCH_WRITES_MAX && weight < BATCH_BYTES_MAX {
-                let Ok(errand) = self.errands.try_recv() else { break };
-                weight += errand.weight();
-                batch.push(errand);
+                let Ok(queued_write) = self.queued_writes.try_recv() else { break };
+                weight += queued_write.weight();
+                batch.push(queued_write);
             }
             self.settle(batch);
         }
     }
 
-    fn settle(&mut self, mut batch: Vec<Box<dyn Errand>>) {
+    fn settle(&mut self, mut batch: Vec<Box<dyn QueuedWrite>>) {
         let mut outcome = self.transaction(&mut batch, Mode::Plain);
         if matches!(outcome, Err(StoreError::Refused(_))) {
             // Somebody's data is no good. With a savepoint around each, it harms only its own errand.
@@ -221,12 +221,12 @@ impl Desk {
             warn!(%error, "cannot commit {} writes", batch.len());
             self.recover(error);
         }
-        for errand in batch {
-            errand.answer(outcome.clone());
+        for queued_write in batch {
+            queued_write.answer(outcome.clone());
         }
     }
 
-    fn transaction(&mut self, batch: &mut [Box<dyn Errand>], mode: Mode) -> Result<(), StoreError> {
+    fn transaction(&mut self, batch: &mut [Box<dyn QueuedWrite>], mode: Mode) -> Result<(), StoreError> {
         if !self.db.is_autocommit() {
             self.execute(statements::ROLLBACK)?;
         }
@@ -236,25 +236,25 @@ impl Desk {
                 let _ = self.execute(statements::ROLLBACK);
             }
         })?;
-        let writes = batch.iter().filter(|errand| errand.is_write()).count() as u64;
+        let writes = batch.iter().filter(|queued_write| queued_write.is_write()).count() as u64;
         if writes > 0 {
             self.counters.commits.fetch_add(1, Ordering::Relaxed);
             self.counters.writes.fetch_add(writes, Ordering::Relaxed);
         }
         if rings {
-            self.bell.notify_one();
+            self.wake_up.notify_one();
         }
         Ok(())
     }
 
-    fn try_transaction(&self, batch: &mut [Box<dyn Errand>], mode: Mode) -> Result<bool, StoreError> {
+    fn try_transaction(&self, batch: &mut [Box<dyn QueuedWrite>], mode: Mode) -> Result<bool, StoreError> {
         self.execute(statements::BEGIN)?;
         let transaction = Transaction { db: &self.db, rings: Cell::new(false) };
-        for errand in batch {
+        for queued_write in batch {
             if mode == Mode::EachApart {
                 self.execute(statements::SAVE)?;
             }
-            match errand.run(&transaction) {
+            match queued_write.run(&transaction) {
                 Ok(()) | Err(StoreError::Fenced) => {}
                 Err(StoreError::Refused(_)) if mode == Mode::EachApart => self.execute(statements::UNDO)?,
                 Err(error) => return Err(error),

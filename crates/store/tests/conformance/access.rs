@@ -1,7 +1,7 @@
 use engine::{AdminChange, AuditRow, Role, TokenRow};
 
 use crate::fixture::*;
-use crate::house::Whole;
+use crate::store_fixture::FullStore;
 
 fn token(name: &str, role: Role, second: i64) -> TokenRow {
     TokenRow {
@@ -14,7 +14,7 @@ fn token(name: &str, role: Role, second: i64) -> TokenRow {
     }
 }
 
-pub(crate) async fn a_token_is_found_by_its_digest_until_it_is_removed(store: &dyn Whole) {
+pub(crate) async fn a_token_is_found_by_its_digest_until_it_is_removed(store: &dyn FullStore) {
     let tokens =
         [token("zoe", Role::Reader, 1), token("ben", Role::Operator, 2), token("ann", Role::Admin, 3)];
     assert!(store.tokens().await.unwrap().is_empty());
@@ -32,7 +32,7 @@ pub(crate) async fn a_token_is_found_by_its_digest_until_it_is_removed(store: &d
     assert_eq!(store.tokens().await.unwrap(), [tokens[0].clone(), tokens[2].clone()]);
 }
 
-pub(crate) async fn the_last_admin_token_stays(store: &dyn Whole) {
+pub(crate) async fn the_last_admin_token_stays(store: &dyn FullStore) {
     let old = TokenRow { expires_at: Some(at(5)), ..token("old", Role::Admin, 1) };
     for token in [token("ann", Role::Admin, 1), token("ben", Role::Admin, 2), old] {
         assert!(store.add_token(&token).await.unwrap());
@@ -44,7 +44,7 @@ pub(crate) async fn the_last_admin_token_stays(store: &dyn Whole) {
     assert_eq!(store.tokens().await.unwrap().len(), 1);
 }
 
-pub(crate) async fn the_audit_log_is_newest_first(store: &dyn Whole) {
+pub(crate) async fn the_audit_log_is_newest_first(store: &dyn FullStore) {
     let row = |n: i64| AuditRow {
         at: at(n),
         who: format!("caller {n}"),
@@ -60,7 +60,7 @@ pub(crate) async fn the_audit_log_is_newest_first(store: &dyn Whole) {
     assert_eq!(store.audit_log(100).await.unwrap().len(), 5);
 }
 
-pub(crate) async fn a_shared_value_changes_only_for_who_knows_it(store: &dyn Whole) {
+pub(crate) async fn a_shared_value_changes_only_for_who_knows_it(store: &dyn FullStore) {
     assert_eq!(store.shared("ring").await.unwrap(), None);
     assert!(!store.share("ring", Some("one"), "two").await.unwrap(), "there is nothing to change");
     assert!(store.share("ring", None, "one").await.unwrap());
@@ -71,7 +71,7 @@ pub(crate) async fn a_shared_value_changes_only_for_who_knows_it(store: &dyn Who
     assert_eq!(store.shared("another").await.unwrap(), None);
 }
 
-pub(crate) async fn old_lines_of_the_audit_log_are_forgotten(store: &dyn Whole) {
+pub(crate) async fn old_lines_of_the_audit_log_are_forgotten(store: &dyn FullStore) {
     let row = |n: i64| AuditRow {
         at: at(n),
         who: "caller".into(),

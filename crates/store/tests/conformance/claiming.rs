@@ -4,9 +4,9 @@ use engine::store::{Create, Park};
 use engine::{OperationId, Phase};
 
 use crate::fixture::*;
-use crate::house::Whole;
+use crate::store_fixture::FullStore;
 
-pub(crate) async fn a_clean_claim_writes_no_event(store: &dyn Whole) {
+pub(crate) async fn a_clean_claim_writes_no_event(store: &dyn FullStore) {
     let node = joined(store).await;
     let hold = running(store, node).await;
     park(store, Park { event: Some(stepped(2)), memory: Some(("{}".into(), 2)), ..park_of(hold) })
@@ -19,7 +19,7 @@ pub(crate) async fn a_clean_claim_writes_no_event(store: &dyn Whole) {
     assert_eq!((summary.owner, summary.due_at, summary.phase), (Some(node), None, Phase::Running));
 }
 
-pub(crate) async fn a_claim_brings_the_memory_and_what_came_after(store: &dyn Whole) {
+pub(crate) async fn a_claim_brings_the_memory_and_what_came_after(store: &dyn FullStore) {
     let node = joined(store).await;
     let new = Create { params: r#"{"name":"ü\n\""}"#.into(), ..on("vm-1", owned(node)) };
     let hold = start(store, node, new.clone()).await;
@@ -33,17 +33,17 @@ pub(crate) async fn a_claim_brings_the_memory_and_what_came_after(store: &dyn Wh
     assert_eq!((&claimed.params, &claimed.resource), (&new.params, &new.resource));
     assert_eq!((claimed.workflow.as_str(), claimed.tenant.as_str()), ("launch", "acme"));
     assert_eq!((claimed.created_at, claimed.deadline_at), (at(0), at(1000)));
-    assert!(claimed.wish.is_none() && claimed.signal.is_none());
+    assert!(claimed.control.is_none() && claimed.signal.is_none());
 }
 
 /// An operation that is put down until this second.
-async fn due(store: &dyn Whole, tenant: &str, second: i64) -> OperationId {
+async fn due(store: &dyn FullStore, tenant: &str, second: i64) -> OperationId {
     let new = Create { created_at: at(second), ..plain(tenant) };
     create(store, new.clone()).await;
     new.id
 }
 
-pub(crate) async fn the_oldest_come_first_and_the_limit_holds(store: &dyn Whole) {
+pub(crate) async fn the_oldest_come_first_and_the_limit_holds(store: &dyn FullStore) {
     let node = joined(store).await;
     assert_eq!(store.claim(node, at(0), 10).await.unwrap().next_due, None);
     let mut ids = BTreeMap::new();
@@ -63,7 +63,7 @@ pub(crate) async fn the_oldest_come_first_and_the_limit_holds(store: &dyn Whole)
     assert_eq!(store.claim(node, LATE, 0).await.unwrap().operations.len(), 0);
 }
 
-pub(crate) async fn only_what_is_due_and_free_is_claimed(store: &dyn Whole) {
+pub(crate) async fn only_what_is_due_and_free_is_claimed(store: &dyn FullStore) {
     let node = joined(store).await;
     let owned = start(store, node, on("vm-1", owned(node))).await;
     let queued = Create { queue: true, ..on("vm-1", plain("acme")) };
@@ -77,7 +77,7 @@ pub(crate) async fn only_what_is_due_and_free_is_claimed(store: &dyn Whole) {
     assert_eq!(show(store, owned.id).await.summary.owner, Some(node));
 }
 
-pub(crate) async fn a_claim_moves_on_waiting_phases_only(store: &dyn Whole) {
+pub(crate) async fn a_claim_moves_on_waiting_phases_only(store: &dyn FullStore) {
     let node = joined(store).await;
     let table = [
         (Phase::Pending, Phase::Running),
@@ -96,7 +96,7 @@ pub(crate) async fn a_claim_moves_on_waiting_phases_only(store: &dyn Whole) {
     }
 }
 
-pub(crate) async fn a_small_tenant_is_not_starved_by_a_big_one(store: &dyn Whole) {
+pub(crate) async fn a_small_tenant_is_not_starved_by_a_big_one(store: &dyn FullStore) {
     let node = joined(store).await;
     let big: Vec<_> = (0..1000).map(|_| due(store, "big", 0)).collect();
     futures_util::future::join_all(big).await;
@@ -117,7 +117,7 @@ fn count(claims: &engine::store::Claims, tenant: &str) -> usize {
     claims.operations.iter().filter(|claimed| claimed.tenant == tenant).count()
 }
 
-pub(crate) async fn every_one_of_many_tenants_gets_its_turn(store: &dyn Whole) {
+pub(crate) async fn every_one_of_many_tenants_gets_its_turn(store: &dyn FullStore) {
     let node = joined(store).await;
     let names: Vec<String> = (0..300).map(|n| format!("tenant-{n:03}")).collect();
     let all = names.iter().flat_map(|name| [(name, 0), (name, 1), (name, 2)]);

@@ -3,9 +3,9 @@ use engine::{OperationId, Phase};
 use futures_util::future::join_all;
 
 use crate::fixture::*;
-use crate::house::Whole;
+use crate::store_fixture::FullStore;
 
-pub(crate) async fn a_new_operation_is_there_with_its_first_event(store: &dyn Whole) {
+pub(crate) async fn a_new_operation_is_there_with_its_first_event(store: &dyn FullStore) {
     let node = joined(store).await;
     let new = on("vm-1", owned(node));
     assert_eq!(create(store, new.clone()).await, Receipt::Saved);
@@ -16,11 +16,11 @@ pub(crate) async fn a_new_operation_is_there_with_its_first_event(store: &dyn Wh
     assert_eq!((summary.phase, summary.owner, summary.due_at), (Phase::Running, Some(node), None));
     assert_eq!(summary.resource.as_deref(), Some("vm-1"));
     assert_eq!((summary.created_at, summary.deadline_at, summary.finished_at), (at(0), at(1000), None));
-    assert_eq!((summary.step, summary.reason, summary.wish), (None, None, None));
+    assert_eq!((summary.step, summary.reason, summary.control), (None, None, None));
     assert_eq!(store.journal(new.id, 0, 10).await.unwrap(), [new.event]);
 }
 
-pub(crate) async fn an_operation_without_an_owner_is_due_at_once(store: &dyn Whole) {
+pub(crate) async fn an_operation_without_an_owner_is_due_at_once(store: &dyn FullStore) {
     let node = joined(store).await;
     let new = plain("acme");
     assert_eq!(create(store, new.clone()).await, Receipt::Saved);
@@ -32,7 +32,7 @@ pub(crate) async fn an_operation_without_an_owner_is_due_at_once(store: &dyn Who
     assert!(!claimed.orphaned);
 }
 
-pub(crate) async fn the_same_key_means_the_same_operation(store: &dyn Whole) {
+pub(crate) async fn the_same_key_means_the_same_operation(store: &dyn FullStore) {
     let first = keyed("k", "digest", plain("acme"));
     assert_eq!(create(store, first.clone()).await, Receipt::Saved);
     assert_eq!(create(store, keyed("k", "digest", plain("acme"))).await, Receipt::Repeated(first.id));
@@ -44,7 +44,7 @@ pub(crate) async fn the_same_key_means_the_same_operation(store: &dyn Whole) {
     assert_eq!(create(store, elsewhere).await, Receipt::Saved);
 }
 
-pub(crate) async fn a_key_that_was_used_counts_more_than_a_busy_resource(store: &dyn Whole) {
+pub(crate) async fn a_key_that_was_used_counts_more_than_a_busy_resource(store: &dyn FullStore) {
     let first = on("vm-1", keyed("k", "digest", plain("acme")));
     assert_eq!(create(store, first.clone()).await, Receipt::Saved);
     let again = on("vm-1", keyed("k", "digest", plain("acme")));
@@ -53,7 +53,7 @@ pub(crate) async fn a_key_that_was_used_counts_more_than_a_busy_resource(store: 
     assert_eq!(create(store, other).await, Receipt::KeyReused);
 }
 
-pub(crate) async fn a_refused_create_does_not_use_up_its_key(store: &dyn Whole) {
+pub(crate) async fn a_refused_create_does_not_use_up_its_key(store: &dyn FullStore) {
     let node = joined(store).await;
     let hold = start(store, node, on("vm-1", owned(node))).await;
     let refused = on("vm-1", keyed("k", "digest", plain("acme")));
@@ -65,7 +65,7 @@ pub(crate) async fn a_refused_create_does_not_use_up_its_key(store: &dyn Whole) 
     assert_eq!(create(store, refused.clone()).await, Receipt::Repeated(refused.id));
 }
 
-pub(crate) async fn fifty_callers_with_one_key_make_one_operation(store: &dyn Whole) {
+pub(crate) async fn fifty_callers_with_one_key_make_one_operation(store: &dyn FullStore) {
     let asked: Vec<Create> = (0..50).map(|_| on("vm-1", keyed("k", "digest", plain("acme")))).collect();
     let receipts = join_all(asked.iter().map(|new| create(store, new.clone()))).await;
     let saved: Vec<usize> = (0..50).filter(|n| receipts[*n] == Receipt::Saved).collect();
@@ -77,7 +77,7 @@ pub(crate) async fn fifty_callers_with_one_key_make_one_operation(store: &dyn Wh
     }
 }
 
-pub(crate) async fn a_resource_has_one_active_operation(store: &dyn Whole) {
+pub(crate) async fn a_resource_has_one_active_operation(store: &dyn FullStore) {
     let node = joined(store).await;
     let hold = start(store, node, on("vm-1", owned(node))).await;
     assert_eq!(create(store, on("vm-1", plain("other"))).await, Receipt::Busy(hold.id));
@@ -89,7 +89,7 @@ pub(crate) async fn a_resource_has_one_active_operation(store: &dyn Whole) {
     assert_eq!(create(store, on("vm-1", plain("acme"))).await, Receipt::Saved);
 }
 
-pub(crate) async fn fifty_callers_for_one_resource_make_one_operation(store: &dyn Whole) {
+pub(crate) async fn fifty_callers_for_one_resource_make_one_operation(store: &dyn FullStore) {
     let asked: Vec<Create> = (0..50).map(|_| on("vm-1", plain("acme"))).collect();
     let receipts = join_all(asked.iter().map(|new| create(store, new.clone()))).await;
     let winner = (0..50).find(|n| receipts[*n] == Receipt::Saved).unwrap();
@@ -102,7 +102,7 @@ fn queueing(resource: &str) -> Create {
     Create { queue: true, ..on(resource, plain("acme")) }
 }
 
-pub(crate) async fn those_who_queue_get_the_resource_in_order(store: &dyn Whole) {
+pub(crate) async fn those_who_queue_get_the_resource_in_order(store: &dyn FullStore) {
     let node = joined(store).await;
     let hold = start(store, node, on("vm-1", owned(node))).await;
     let (second, third) = (queueing("vm-1"), Create { owner: Some(node), ..queueing("vm-1") });
@@ -125,7 +125,7 @@ pub(crate) async fn those_who_queue_get_the_resource_in_order(store: &dyn Whole)
     assert_eq!(claim_one(store, node, LATE).await.id, third.id);
 }
 
-pub(crate) async fn fifty_who_queue_at_once_all_get_their_turn(store: &dyn Whole) {
+pub(crate) async fn fifty_who_queue_at_once_all_get_their_turn(store: &dyn FullStore) {
     let node = joined(store).await;
     let asked: Vec<Create> = (0..50).map(|_| queueing("vm-1")).collect();
     let mut receipts = join_all(asked.iter().map(|new| create(store, new.clone()))).await;
@@ -144,7 +144,7 @@ pub(crate) async fn fifty_who_queue_at_once_all_get_their_turn(store: &dyn Whole
     assert_eq!(order, asked.iter().map(|new| new.id).collect::<Vec<OperationId>>());
 }
 
-pub(crate) async fn an_id_is_used_once(store: &dyn Whole) {
+pub(crate) async fn an_id_is_used_once(store: &dyn FullStore) {
     let node = joined(store).await;
     let new = owned(node);
     let hold = start(store, node, new.clone()).await;

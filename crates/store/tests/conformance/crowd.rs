@@ -1,13 +1,13 @@
 use std::collections::HashSet;
 
-use engine::store::{Create, Park, Query, Receipt, Store, StoreError};
-use engine::{OperationId, Phase, Verb};
+use engine::store::{Create, OperationQuery, Park, Receipt, Store, StoreError};
+use engine::{OperationId, Phase, PhaseVerb};
 use futures_util::future::join_all;
 
 use crate::fixture::*;
-use crate::house::Whole;
+use crate::store_fixture::FullStore;
 
-pub(crate) async fn five_hundred_operations_at_once_have_no_gap(store: &dyn Whole) {
+pub(crate) async fn five_hundred_operations_at_once_have_no_gap(store: &dyn FullStore) {
     let node = joined(store).await;
     let life = async |_| {
         let hold = running(store, node).await;
@@ -24,7 +24,7 @@ pub(crate) async fn five_hundred_operations_at_once_have_no_gap(store: &dyn Whol
     assert_eq!((stats.owned, stats.writes), (500, 5500));
 }
 
-pub(crate) async fn whoever_writes_a_number_twice_harms_nobody_else(store: &dyn Whole) {
+pub(crate) async fn the_one_who_writes_a_number_twice_harms_no_one_else(store: &dyn FullStore) {
     let node = joined(store).await;
     let holds = join_all((0..200).map(|_| running(store, node))).await;
     let bad: HashSet<OperationId> = [3, 77, 78, 199].map(|n: usize| holds[n].id).into();
@@ -39,7 +39,7 @@ pub(crate) async fn whoever_writes_a_number_twice_harms_nobody_else(store: &dyn 
     }
 }
 
-pub(crate) async fn whole_lives_side_by_side_all_end_in_the_archive(store: &dyn Whole) {
+pub(crate) async fn whole_lives_side_by_side_all_end_in_the_archive(store: &dyn FullStore) {
     let node = joined(store).await;
     let life = async |n: usize| {
         let new = keyed(&format!("key {n}"), "digest", on(&format!("vm-{n}"), owned(node)));
@@ -53,7 +53,7 @@ pub(crate) async fn whole_lives_side_by_side_all_end_in_the_archive(store: &dyn 
     assert_eq!(claimed.len(), 200);
     let end = async |n: usize| finish(store, finish_of(hold_of(&claimed[n], node), 4)).await.unwrap();
     join_all((0..200).map(end)).await;
-    let done = Query { phases: vec![Phase::Succeeded], limit: 1000, ..Query::default() };
+    let done = OperationQuery { phases: vec![Phase::Succeeded], limit: 1000, ..OperationQuery::default() };
     assert_eq!(store.list(&done).await.unwrap().len(), 200);
     assert!(claim(store, node, LATE).await.is_empty());
 }
@@ -62,7 +62,7 @@ fn waiting_for(resource: &str) -> Create {
     Create { queue: true, ..on(resource, plain("acme")) }
 }
 
-pub(crate) async fn a_finish_and_a_create_at_the_same_moment_leave_nobody_waiting(store: &dyn Whole) {
+pub(crate) async fn a_finish_and_a_create_at_the_same_moment_leave_no_one_waiting(store: &dyn FullStore) {
     finishes_meet_creates(store, store).await;
 }
 
@@ -80,7 +80,7 @@ pub(crate) async fn finishes_meet_creates(one: &dyn Store, two: &dyn Store) {
     join_all((0..300).map(round)).await;
 }
 
-pub(crate) async fn a_finish_and_a_cancel_at_the_same_moment_leave_nobody_waiting(store: &dyn Whole) {
+pub(crate) async fn a_finish_and_a_cancel_at_the_same_moment_leave_no_one_waiting(store: &dyn FullStore) {
     finishes_meet_cancels(store, store).await;
 }
 
@@ -94,7 +94,7 @@ pub(crate) async fn finishes_meet_cancels(one: &dyn Store, two: &dyn Store) {
         create(one, first.clone()).await;
         create(one, second.clone()).await;
         let (_, finished) =
-            tokio::join!(wish(two, first.id, Verb::Cancel, 5), finish(one, finish_of(hold, 2)));
+            tokio::join!(control(two, first.id, PhaseVerb::Cancel, 5), finish(one, finish_of(hold, 2)));
         assert_eq!(finished, Ok(Receipt::Saved));
         let (first, second) = (show(one, first.id).await.summary, show(one, second.id).await.summary);
         assert!(

@@ -4,9 +4,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use engine::store::{
-    Append, Claimed, Create, Finish, Hold, Idempotency, Park, Receipt, Shown, Store, StoreError, Wish, Write,
+    Append, Claimed, ControlRequest, Create, Finish, Idempotency, OperationDetail, Ownership, Park, Receipt,
+    Store, StoreError, Write,
 };
-use engine::{Body, Changes, Event, NodeId, OperationId, Phase, Timestamp, Verb};
+use engine::{Body, Changes, Event, NodeId, OperationId, Phase, PhaseVerb, Timestamp};
 use uuid::Uuid;
 
 pub(crate) const LEASE: Duration = Duration::from_secs(60);
@@ -85,19 +86,19 @@ pub(crate) async fn create(store: &dyn Store, create: Create) -> Receipt {
 }
 
 /// An operation that is owned from the beginning.
-pub(crate) async fn running(store: &dyn Store, node: NodeId) -> Hold {
+pub(crate) async fn running(store: &dyn Store, node: NodeId) -> Ownership {
     start(store, node, owned(node)).await
 }
 
-pub(crate) async fn start(store: &dyn Store, node: NodeId, new: Create) -> Hold {
+pub(crate) async fn start(store: &dyn Store, node: NodeId, new: Create) -> Ownership {
     let id = new.id;
     let new = Create { owner: Some(node), ..new };
     assert_eq!(create(store, new).await, Receipt::Saved);
-    Hold { id, node, epoch: 1 }
+    Ownership { id, node, epoch: 1 }
 }
 
 pub(crate) fn append_of(id: OperationId, event: Event) -> Write {
-    Write::Append(Append { id, event, phase: None, heard: None, consumes: None, portrait: None })
+    Write::Append(Append { id, event, phase: None, processed: None, consumes: None, record_update: None })
 }
 
 pub(crate) async fn append(store: &dyn Store, id: OperationId, seq: u32) -> Result<Receipt, StoreError> {
@@ -105,7 +106,7 @@ pub(crate) async fn append(store: &dyn Store, id: OperationId, seq: u32) -> Resu
 }
 
 /// A park that waits until second 50 and says nothing.
-pub(crate) fn park_of(hold: Hold) -> Park {
+pub(crate) fn park_of(hold: Ownership) -> Park {
     Park {
         hold,
         event: None,
@@ -116,9 +117,9 @@ pub(crate) fn park_of(hold: Hold) -> Park {
         step: None,
         reason: None,
         memory: None,
-        heard: 0,
+        processed: 0,
         not_before: None,
-        portrait: None,
+        record_update: None,
     }
 }
 
@@ -126,7 +127,7 @@ pub(crate) async fn park(store: &dyn Store, park: Park) -> Result<Receipt, Store
     store.commit(Write::Park(Box::new(park))).await
 }
 
-pub(crate) fn finish_of(hold: Hold, seq: u32) -> Finish {
+pub(crate) fn finish_of(hold: Ownership, seq: u32) -> Finish {
     Finish {
         hold,
         event: Some(stepped(seq)),
@@ -136,7 +137,7 @@ pub(crate) fn finish_of(hold: Hold, seq: u32) -> Finish {
         memory: r#"{"facts":{}}"#.into(),
         seq,
         settles: None,
-        portrait: None,
+        record_update: None,
     }
 }
 
@@ -144,19 +145,19 @@ pub(crate) async fn finish(store: &dyn Store, finish: Finish) -> Result<Receipt,
     store.commit(Write::Finish(Box::new(finish))).await
 }
 
-pub(crate) fn wish_of(verb: Verb, second: i64) -> Wish {
-    Wish { verb, by: "operator".into(), reason: "a reason".into(), at: at(second), number: 0 }
+pub(crate) fn control_of(verb: PhaseVerb, second: i64) -> ControlRequest {
+    ControlRequest { verb, by: "operator".into(), reason: "a reason".into(), at: at(second), number: 0 }
 }
 
 /// The same without the number, which differs between stores.
-pub(crate) fn unnumbered(wish: Wish) -> Wish {
-    Wish { number: 0, ..wish }
+pub(crate) fn unnumbered(control: ControlRequest) -> ControlRequest {
+    ControlRequest { number: 0, ..control }
 }
 
 /// What a heartbeat brings.
-pub(crate) async fn requests(store: &dyn Store, node: NodeId) -> Vec<(OperationId, Wish)> {
+pub(crate) async fn requests(store: &dyn Store, node: NodeId) -> Vec<(OperationId, ControlRequest)> {
     let found = store.heartbeat(node, LEASE).await.unwrap();
-    found.into_iter().map(|(id, wish)| (id, unnumbered(wish))).collect()
+    found.into_iter().map(|(id, control)| (id, unnumbered(control))).collect()
 }
 
 /// The number of the only control request for operations of this node.
@@ -166,8 +167,8 @@ pub(crate) async fn request_number(store: &dyn Store, node: NodeId) -> i64 {
     found[0].1.number
 }
 
-pub(crate) async fn wish(store: &dyn Store, id: OperationId, verb: Verb, second: i64) -> Receipt {
-    store.commit(Write::Wish { id, wish: wish_of(verb, second) }).await.unwrap()
+pub(crate) async fn control(store: &dyn Store, id: OperationId, verb: PhaseVerb, second: i64) -> Receipt {
+    store.commit(Write::Wish { id, control: control_of(verb, second) }).await.unwrap()
 }
 
 pub(crate) async fn signal(store: &dyn Store, key: &str, payload: i64, second: i64) -> Receipt {
@@ -185,11 +186,11 @@ pub(crate) async fn claim_one(store: &dyn Store, node: NodeId, now: Timestamp) -
     found.remove(0)
 }
 
-pub(crate) fn hold_of(claimed: &Claimed, node: NodeId) -> Hold {
-    Hold { id: claimed.id, node, epoch: claimed.epoch }
+pub(crate) fn hold_of(claimed: &Claimed, node: NodeId) -> Ownership {
+    Ownership { id: claimed.id, node, epoch: claimed.epoch }
 }
 
-pub(crate) async fn show(store: &dyn Store, id: OperationId) -> Shown {
+pub(crate) async fn show(store: &dyn Store, id: OperationId) -> OperationDetail {
     store.show(id).await.unwrap().unwrap()
 }
 

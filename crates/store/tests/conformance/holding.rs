@@ -1,12 +1,12 @@
 use std::time::Duration;
 
-use engine::store::{Append, Finish, Hold, Park, StoreError, Write};
+use engine::store::{Append, Finish, Ownership, Park, StoreError, Write};
 use engine::{Body, Phase};
 
 use crate::fixture::*;
-use crate::house::Whole;
+use crate::store_fixture::FullStore;
 
-pub(crate) async fn a_number_is_given_once(store: &dyn Whole) {
+pub(crate) async fn a_number_is_given_once(store: &dyn FullStore) {
     let node = joined(store).await;
     let hold = running(store, node).await;
     append(store, hold.id, 2).await.unwrap();
@@ -23,16 +23,16 @@ pub(crate) async fn a_number_is_given_once(store: &dyn Whole) {
     append(store, hold.id, 3).await.unwrap();
 }
 
-pub(crate) async fn an_append_changes_the_phase_in_lists(store: &dyn Whole) {
+pub(crate) async fn an_append_changes_the_phase_in_lists(store: &dyn FullStore) {
     let node = joined(store).await;
     let hold = running(store, node).await;
     let write = Append {
         id: hold.id,
         event: stepped(2),
         phase: Some(Phase::Undoing),
-        heard: None,
+        processed: None,
         consumes: None,
-        portrait: None,
+        record_update: None,
     };
     store.commit(Write::Append(write.clone())).await.unwrap();
     assert_eq!(phase(store, hold.id).await, Phase::Undoing);
@@ -41,7 +41,7 @@ pub(crate) async fn an_append_changes_the_phase_in_lists(store: &dyn Whole) {
     assert_eq!(phase(store, hold.id).await, Phase::Undoing);
 }
 
-pub(crate) async fn a_park_says_everything_that_lists_show(store: &dyn Whole) {
+pub(crate) async fn a_park_says_everything_that_lists_show(store: &dyn FullStore) {
     let node = joined(store).await;
     let hold = running(store, node).await;
     let parking = Park {
@@ -61,7 +61,7 @@ pub(crate) async fn a_park_says_everything_that_lists_show(store: &dyn Whole) {
     assert_eq!(numbers(store, hold.id).await, [1, 2]);
 }
 
-pub(crate) async fn a_park_without_memory_keeps_the_one_before(store: &dyn Whole) {
+pub(crate) async fn a_park_without_memory_keeps_the_one_before(store: &dyn FullStore) {
     let node = joined(store).await;
     let hold = running(store, node).await;
     park(store, Park { memory: Some(("first".into(), 1)), ..park_of(hold) }).await.unwrap();
@@ -71,11 +71,14 @@ pub(crate) async fn a_park_without_memory_keeps_the_one_before(store: &dyn Whole
     assert_eq!((shown.memory.as_deref(), shown.memory_seq), (Some("first"), 1));
 }
 
-pub(crate) async fn a_park_needs_the_owner_and_its_epoch(store: &dyn Whole) {
+pub(crate) async fn a_park_needs_the_owner_and_its_epoch(store: &dyn FullStore) {
     let node = joined(store).await;
     let hold = running(store, node).await;
-    for wrong in [Hold { epoch: 2, ..hold }, Hold { node: new_node(), ..hold }, Hold { id: new_id(), ..hold }]
-    {
+    for wrong in [
+        Ownership { epoch: 2, ..hold },
+        Ownership { node: new_node(), ..hold },
+        Ownership { id: new_id(), ..hold },
+    ] {
         assert_eq!(park(store, park_of(wrong)).await, Err(StoreError::Fenced));
     }
     park(store, park_of(hold)).await.unwrap();
@@ -86,12 +89,15 @@ pub(crate) async fn a_park_needs_the_owner_and_its_epoch(store: &dyn Whole) {
     park(store, park_of(hold_of(&claimed, node))).await.unwrap();
 }
 
-pub(crate) async fn a_finish_needs_the_owner_and_its_epoch(store: &dyn Whole) {
+pub(crate) async fn a_finish_needs_the_owner_and_its_epoch(store: &dyn FullStore) {
     let node = joined(store).await;
     let hold = running(store, node).await;
     let bare = |hold| Finish { event: None, ..finish_of(hold, 1) };
-    for wrong in [Hold { epoch: 2, ..hold }, Hold { node: new_node(), ..hold }, Hold { id: new_id(), ..hold }]
-    {
+    for wrong in [
+        Ownership { epoch: 2, ..hold },
+        Ownership { node: new_node(), ..hold },
+        Ownership { id: new_id(), ..hold },
+    ] {
         assert_eq!(finish(store, bare(wrong)).await, Err(StoreError::Fenced));
     }
     assert_eq!(phase(store, hold.id).await, Phase::Running);
@@ -100,10 +106,10 @@ pub(crate) async fn a_finish_needs_the_owner_and_its_epoch(store: &dyn Whole) {
     assert_eq!(phase(store, hold.id).await, Phase::Succeeded);
 }
 
-pub(crate) async fn a_finished_operation_is_kept_with_its_end(store: &dyn Whole) {
+pub(crate) async fn a_finished_operation_is_kept_with_its_end(store: &dyn FullStore) {
     let node = joined(store).await;
     let hold = start(store, node, on("vm-1", owned(node))).await;
-    wish(store, hold.id, engine::Verb::Pause, 5).await;
+    control(store, hold.id, engine::PhaseVerb::Pause, 5).await;
     let ending = Finish { phase: Phase::Failed, cause: Some("no image".into()), ..finish_of(hold, 2) };
     finish(store, ending).await.unwrap();
     let shown = show(store, hold.id).await;
@@ -111,7 +117,7 @@ pub(crate) async fn a_finished_operation_is_kept_with_its_end(store: &dyn Whole)
     assert_eq!(shown.params, r#"{"size":3}"#);
     let summary = shown.summary;
     assert_eq!((summary.phase, summary.owner, summary.due_at), (Phase::Failed, None, None));
-    assert_eq!((summary.step, summary.wish), (None, None));
+    assert_eq!((summary.step, summary.control), (None, None));
     assert_eq!(summary.reason.as_deref(), Some("no image"));
     assert_eq!(summary.resource.as_deref(), Some("vm-1"));
     assert_eq!((summary.created_at, summary.deadline_at), (at(0), at(1000)));
@@ -120,7 +126,7 @@ pub(crate) async fn a_finished_operation_is_kept_with_its_end(store: &dyn Whole)
     assert!(claim(store, node, LATE).await.is_empty());
 }
 
-pub(crate) async fn an_orphan_is_adopted_and_its_old_owner_refused(store: &dyn Whole) {
+pub(crate) async fn an_orphan_is_adopted_and_its_old_owner_refused(store: &dyn FullStore) {
     let old = joined(store).await;
     let hold = running(store, old).await;
     append(store, hold.id, 2).await.unwrap();
@@ -147,7 +153,7 @@ pub(crate) async fn an_orphan_is_adopted_and_its_old_owner_refused(store: &dyn W
     assert_eq!((again.seq, again.epoch), (4, 3));
 }
 
-pub(crate) async fn what_the_old_owner_wrote_before_the_adoption_counts(store: &dyn Whole) {
+pub(crate) async fn what_the_old_owner_wrote_before_the_adoption_counts(store: &dyn FullStore) {
     let old = joined(store).await;
     let hold = running(store, old).await;
     let new = new_node();
@@ -160,7 +166,7 @@ pub(crate) async fn what_the_old_owner_wrote_before_the_adoption_counts(store: &
     assert_eq!(claimed.seq, 4);
 }
 
-pub(crate) async fn joining_frees_what_the_previous_node_owned(store: &dyn Whole) {
+pub(crate) async fn joining_frees_what_the_previous_node_owned(store: &dyn FullStore) {
     let old = joined(store).await;
     let hold = running(store, old).await;
     let new = new_node();
@@ -177,10 +183,10 @@ pub(crate) async fn joining_frees_what_the_previous_node_owned(store: &dyn Whole
     assert_eq!(show(store, hold.id).await.summary.owner, Some(new));
 }
 
-pub(crate) async fn leaving_frees_everything_and_rings(store: &dyn Whole) {
+pub(crate) async fn leaving_frees_everything_and_rings(store: &dyn FullStore) {
     let node = joined(store).await;
     let hold = running(store, node).await;
-    let mut ring = Box::pin(store.bell().notified());
+    let mut ring = Box::pin(store.wake_up().notified());
     ring.as_mut().enable();
     store.leave(node).await.unwrap();
     tokio::time::timeout(Duration::from_secs(10), ring).await.unwrap();
@@ -190,7 +196,7 @@ pub(crate) async fn leaving_frees_everything_and_rings(store: &dyn Whole) {
     assert!(claim_one(store, next, LATE).await.orphaned);
 }
 
-pub(crate) async fn releasing_frees_what_is_named_and_owned(store: &dyn Whole) {
+pub(crate) async fn releasing_frees_what_is_named_and_owned(store: &dyn FullStore) {
     let node = joined(store).await;
     let (free, kept) = (running(store, node).await, running(store, node).await);
     let foreign = running(store, new_node()).await;
@@ -202,9 +208,9 @@ pub(crate) async fn releasing_frees_what_is_named_and_owned(store: &dyn Whole) {
     assert_eq!((claimed.id, claimed.orphaned, claimed.seq), (free.id, true, 2));
 }
 
-pub(crate) async fn a_node_that_nobody_knows_may_do_nothing(store: &dyn Whole) {
-    let stranger = new_node();
-    assert_eq!(store.heartbeat(stranger, LEASE).await, Err(StoreError::Fenced));
-    assert_eq!(store.claim(stranger, LATE, 10).await.map(drop), Err(StoreError::Fenced));
-    store.leave(stranger).await.unwrap();
+pub(crate) async fn a_node_that_no_one_knows_may_do_nothing(store: &dyn FullStore) {
+    let outsider = new_node();
+    assert_eq!(store.heartbeat(outsider, LEASE).await, Err(StoreError::Fenced));
+    assert_eq!(store.claim(outsider, LATE, 10).await.map(drop), Err(StoreError::Fenced));
+    store.leave(outsider).await.unwrap();
 }

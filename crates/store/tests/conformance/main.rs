@@ -4,11 +4,11 @@
 
 mod access;
 mod claiming;
+mod control;
 mod creating;
 mod crowd;
 mod fixture;
 mod holding;
-mod house;
 mod people;
 mod postgres_locks;
 mod postgres_lost_answers;
@@ -21,8 +21,8 @@ mod resources;
 mod sealing;
 mod signalling;
 mod sqlite_only;
+mod store_fixture;
 mod superseding;
-mod wishing;
 
 /// Makes three tests of each case.
 macro_rules! on_every_store {
@@ -36,8 +36,8 @@ macro_rules! on_every_store {
             $(mod $module {
                 $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
                 async fn $case() {
-                    let house = crate::house::$store().await;
-                    crate::$module::$case(&*house.store).await;
+                    let store_fixture = crate::store_fixture::$store().await;
+                    crate::$module::$case(&*store_fixture.store).await;
                 })+
             })+
         }
@@ -70,7 +70,7 @@ on_every_store! {
         joining_frees_what_the_previous_node_owned,
         leaving_frees_everything_and_rings,
         releasing_frees_what_is_named_and_owned,
-        a_node_that_nobody_knows_may_do_nothing;
+        a_node_that_no_one_knows_may_do_nothing;
     claiming:
         a_clean_claim_writes_no_event,
         a_claim_brings_the_memory_and_what_came_after,
@@ -79,13 +79,13 @@ on_every_store! {
         a_claim_moves_on_waiting_phases_only,
         a_small_tenant_is_not_starved_by_a_big_one,
         every_one_of_many_tenants_gets_its_turn;
-    wishing:
+    control:
         each_verb_in_each_phase_is_answered_as_the_phase_says,
-        a_wish_for_nothing_is_answered,
-        a_wish_for_a_running_operation_comes_with_the_heartbeat,
-        a_wish_wakes_what_is_put_down,
-        a_wish_that_was_not_heard_survives_the_park,
-        a_wish_that_was_heard_does_not_wake,
+        a_control_for_nothing_is_answered,
+        a_control_for_a_running_operation_comes_with_the_heartbeat,
+        a_control_wakes_what_is_put_down,
+        a_control_that_was_not_heard_survives_the_park,
+        a_control_that_was_heard_does_not_wake,
         a_later_request_counts_although_its_clock_is_behind,
         two_requests_of_one_moment_are_two,
         a_request_that_is_dropped_is_cleared,
@@ -96,7 +96,7 @@ on_every_store! {
         a_paused_operation_stays_in_the_queue,
         a_finished_operation_begins_again_with_all_its_time,
         a_finished_operation_does_not_begin_again_on_a_busy_resource,
-        wishes_and_parks_at_the_same_moment_lose_nothing;
+        controls_and_parks_at_the_same_moment_lose_nothing;
     signalling:
         a_signal_before_the_wait_ends_it_at_once,
         a_signal_during_the_wait_ends_it,
@@ -119,28 +119,28 @@ on_every_store! {
         the_database_answers;
     resources:
         a_record_is_there_as_it_was_written,
-        whoever_looked_too_long_ago_changes_nothing,
-        what_is_absent_needs_a_portrait,
+        the_one_who_looked_too_long_ago_changes_nothing,
+        what_is_absent_needs_a_record,
         an_operation_is_accepted_together_with_its_record,
         a_key_counts_more_than_a_change_and_that_more_than_a_busy_resource,
         another_resource_must_be_as_it_was,
         events_parks_and_ends_say_what_the_resource_looks_like,
-        a_portrait_of_what_is_not_there_is_ignored,
-        who_was_declared_dead_portrays_nothing,
+        a_record_of_what_is_not_there_is_ignored,
+        who_was_declared_dead_sets_nothing,
         an_end_settles_the_record_of_its_newest_operation_only,
         a_retry_makes_an_operation_the_newest_again,
         tombstones_are_there_until_they_are_old;
     superseding:
-        whoever_is_superseded_hears_it_and_then_the_next_has_its_turn,
-        whoever_is_superseded_is_woken,
+        the_one_who_is_superseded_hears_it_and_then_the_next_has_its_turn,
+        the_one_who_is_superseded_is_woken,
         one_that_queues_is_superseded_before_it_began,
         who_cannot_be_superseded_any_longer_is_no_obstacle,
-        a_refused_create_supersedes_nobody,
+        a_refused_create_supersedes_no_one,
         a_cancel_in_the_queue_settles_the_record,
         fifty_who_want_to_be_the_first_make_one_resource,
         fifty_who_saw_the_same_version_write_once,
         of_fifty_who_write_the_same_record_beside_one_is_saved,
-        ends_and_new_operations_of_the_same_resources_leave_nobody_waiting;
+        ends_and_new_operations_of_the_same_resources_leave_no_one_waiting;
     resource_lists:
         every_filter_finds_what_a_plain_look_finds,
         pages_of_resources_have_no_gap_and_no_double,
@@ -173,10 +173,10 @@ on_every_store! {
         what_has_expired_is_pruned;
     crowd:
         five_hundred_operations_at_once_have_no_gap,
-        whoever_writes_a_number_twice_harms_nobody_else,
+        the_one_who_writes_a_number_twice_harms_no_one_else,
         whole_lives_side_by_side_all_end_in_the_archive,
-        a_finish_and_a_create_at_the_same_moment_leave_nobody_waiting,
-        a_finish_and_a_cancel_at_the_same_moment_leave_nobody_waiting;
+        a_finish_and_a_create_at_the_same_moment_leave_no_one_waiting,
+        a_finish_and_a_cancel_at_the_same_moment_leave_no_one_waiting;
     random:
         random_lives_are_the_same_as_in_memory;
 }

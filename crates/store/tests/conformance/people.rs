@@ -5,8 +5,8 @@ use engine::{
 use futures_util::future::join_all;
 
 use crate::fixture::*;
-use crate::house::{Whole, new_database};
 use crate::postgres_only::open;
+use crate::store_fixture::{FullStore, new_database};
 
 const LIMIT: u32 = 3;
 
@@ -43,28 +43,28 @@ fn session(digest: &str, user: &str, proof: ProofKind, second: i64) -> SessionRo
     }
 }
 
-async fn digests(store: &dyn Whole, user: Option<&str>) -> Vec<String> {
+async fn digests(store: &dyn FullStore, user: Option<&str>) -> Vec<String> {
     store.sessions(user, 100).await.unwrap().into_iter().map(|session| session.digest).collect()
 }
 
 /// One of each proof, with the same name.
-async fn sign_in_three_ways(store: &dyn Whole, name: &str) {
+async fn sign_in_three_ways(store: &dyn FullStore, name: &str) {
     for proof in ProofKind::ALL {
         let digest = format!("{name} by {}", proof.as_str());
         store.add_session(&session(&digest, name, proof, 5)).await.unwrap();
     }
 }
 
-async fn attempt(store: &dyn Whole, second: i64) -> UserRow {
+async fn attempt(store: &dyn FullStore, second: i64) -> UserRow {
     store.begin_attempt("ann", LIMIT, at(second), at(second + 60)).await.unwrap().unwrap()
 }
 
-async fn counted(store: &dyn Whole) -> (u32, Option<Timestamp>) {
+async fn counted(store: &dyn FullStore) -> (u32, Option<Timestamp>) {
     let found = store.find_user("ann").await.unwrap().unwrap();
     (found.failures, found.locked_until)
 }
 
-pub(crate) async fn a_name_is_taken_once(store: &dyn Whole) {
+pub(crate) async fn a_name_is_taken_once(store: &dyn FullStore) {
     assert!(store.users().await.unwrap().is_empty());
     let zoe = UserRow { failures: 2, locked_until: Some(at(9)), ..user("zoe", Role::Reader) };
     let users = [user("Ben", Role::Admin), user("ann", Role::Launcher), zoe];
@@ -78,7 +78,7 @@ pub(crate) async fn a_name_is_taken_once(store: &dyn Whole) {
     assert_eq!(store.find_user("ANN").await.unwrap(), None);
 }
 
-pub(crate) async fn a_change_ends_sessions_by_password_only(store: &dyn Whole) {
+pub(crate) async fn a_change_ends_sessions_by_password_only(store: &dyn FullStore) {
     for name in ["ann", "ben"] {
         assert!(store.add_user(&user(name, Role::Reader)).await.unwrap());
         sign_in_three_ways(store, name).await;
@@ -93,7 +93,7 @@ pub(crate) async fn a_change_ends_sessions_by_password_only(store: &dyn Whole) {
     assert_eq!(store.find_user("nobody").await.unwrap(), None);
 }
 
-pub(crate) async fn who_is_removed_loses_its_sessions_by_password(store: &dyn Whole) {
+pub(crate) async fn who_is_removed_loses_its_sessions_by_password(store: &dyn FullStore) {
     for name in ["ann", "ben"] {
         assert!(store.add_user(&user(name, Role::Reader)).await.unwrap());
         sign_in_three_ways(store, name).await;
@@ -105,7 +105,7 @@ pub(crate) async fn who_is_removed_loses_its_sessions_by_password(store: &dyn Wh
     assert_eq!(digests(store, Some("ben")).await.len(), 3);
 }
 
-pub(crate) async fn the_attempt_that_makes_the_limit_locks(store: &dyn Whole) {
+pub(crate) async fn the_attempt_that_makes_the_limit_locks(store: &dyn FullStore) {
     assert!(store.add_user(&user("ann", Role::Reader)).await.unwrap());
     assert!(store.add_user(&user("ben", Role::Reader)).await.unwrap());
     for before in 0..LIMIT {
@@ -119,7 +119,7 @@ pub(crate) async fn the_attempt_that_makes_the_limit_locks(store: &dyn Whole) {
     assert_eq!(nobody, None);
 }
 
-pub(crate) async fn a_locked_attempt_does_not_count(store: &dyn Whole) {
+pub(crate) async fn a_locked_attempt_does_not_count(store: &dyn FullStore) {
     let locked = UserRow { locked_until: Some(at(70)), ..user("ann", Role::Reader) };
     assert!(store.add_user(&locked).await.unwrap());
     for second in [10, 69] {
@@ -130,7 +130,7 @@ pub(crate) async fn a_locked_attempt_does_not_count(store: &dyn Whole) {
     assert_eq!(counted(store).await, (1, None), "the count begins anew");
 }
 
-pub(crate) async fn a_good_password_and_a_change_unlock(store: &dyn Whole) {
+pub(crate) async fn a_good_password_and_a_change_unlock(store: &dyn FullStore) {
     let locked = UserRow { failures: 2, locked_until: Some(at(70)), ..user("ann", Role::Reader) };
     assert!(store.add_user(&locked).await.unwrap());
     store.clear_attempts("ann").await.unwrap();
@@ -143,7 +143,7 @@ pub(crate) async fn a_good_password_and_a_change_unlock(store: &dyn Whole) {
     assert_eq!(store.find_user("ann").await.unwrap(), Some(user("ann", Role::Reader)), "and nothing else");
 }
 
-pub(crate) async fn the_last_admin_stays_an_admin(store: &dyn Whole) {
+pub(crate) async fn the_last_admin_stays_an_admin(store: &dyn FullStore) {
     for (name, role) in [("ann", Role::Admin), ("ben", Role::Admin), ("cem", Role::Reader)] {
         assert!(store.add_user(&user(name, role)).await.unwrap());
     }
@@ -162,7 +162,7 @@ pub(crate) async fn the_last_admin_stays_an_admin(store: &dyn Whole) {
     assert_eq!(store.remove_user("ben").await, Ok(AdminChange::Done));
 }
 
-pub(crate) async fn fifty_attempts_at_once_count_fifty(store: &dyn Whole) {
+pub(crate) async fn fifty_attempts_at_once_count_fifty(store: &dyn FullStore) {
     assert!(store.add_user(&user("ann", Role::Reader)).await.unwrap());
     let attempts = (0..50).map(|_| store.begin_attempt("ann", 1000, at(10), at(70)));
     let mut seen: Vec<u32> =
@@ -172,7 +172,7 @@ pub(crate) async fn fifty_attempts_at_once_count_fifty(store: &dyn Whole) {
     assert_eq!(counted(store).await, (50, None));
 }
 
-pub(crate) async fn fifty_attempts_at_once_lock_once(store: &dyn Whole) {
+pub(crate) async fn fifty_attempts_at_once_lock_once(store: &dyn FullStore) {
     assert!(store.add_user(&user("ann", Role::Reader)).await.unwrap());
     let attempts = join_all((0..50).map(|_| attempt(store, 10))).await;
     let free = attempts.iter().filter(|before| before.locked_until.is_none()).count();
@@ -180,7 +180,7 @@ pub(crate) async fn fifty_attempts_at_once_lock_once(store: &dyn Whole) {
     assert_eq!(counted(store).await, (0, Some(at(70))));
 }
 
-pub(crate) async fn sessions_are_newest_first(store: &dyn Whole) {
+pub(crate) async fn sessions_are_newest_first(store: &dyn FullStore) {
     let sessions: Vec<SessionRow> = (0..6)
         .map(|n| {
             let name = if n % 2 == 0 { "ann" } else { "ben" };
@@ -204,7 +204,7 @@ pub(crate) async fn sessions_are_newest_first(store: &dyn Whole) {
     assert_eq!(store.sessions(None, 100).await.unwrap().len(), 5);
 }
 
-pub(crate) async fn a_session_keeps_all_that_makes_its_principal(store: &dyn Whole) {
+pub(crate) async fn a_session_keeps_all_that_makes_its_principal(store: &dyn FullStore) {
     let named = || Organisation::Named("acme".into());
     let proofs = [
         (Proof::Password { digest: "p".into() }, Organisation::Server),
@@ -234,7 +234,7 @@ pub(crate) async fn a_session_keeps_all_that_makes_its_principal(store: &dyn Who
     }
 }
 
-pub(crate) async fn a_session_that_is_used_is_good_for_longer(store: &dyn Whole) {
+pub(crate) async fn a_session_that_is_used_is_good_for_longer(store: &dyn FullStore) {
     let [used, other] = ["used", "other"].map(|digest| session(digest, "ann", ProofKind::Password, 10));
     store.add_session(&used).await.unwrap();
     store.add_session(&other).await.unwrap();
@@ -246,7 +246,7 @@ pub(crate) async fn a_session_that_is_used_is_good_for_longer(store: &dyn Whole)
     assert_eq!(store.find_session("gone").await.unwrap(), None, "a touch makes no session");
 }
 
-pub(crate) async fn two_proofs_with_one_name_are_two_people(store: &dyn Whole) {
+pub(crate) async fn two_proofs_with_one_name_are_two_people(store: &dyn FullStore) {
     sign_in_three_ways(store, "ann").await;
     sign_in_three_ways(store, "ben").await;
     store.add_session(&session("again", "ann", ProofKind::Token, 6)).await.unwrap();
@@ -256,7 +256,7 @@ pub(crate) async fn two_proofs_with_one_name_are_two_people(store: &dyn Whole) {
     assert_eq!(digests(store, Some("ben")).await.len(), 3);
 }
 
-pub(crate) async fn what_has_expired_is_pruned(store: &dyn Whole) {
+pub(crate) async fn what_has_expired_is_pruned(store: &dyn FullStore) {
     for n in 0..5 {
         store.add_session(&session(&format!("digest {n}"), "ann", ProofKind::Password, n)).await.unwrap();
     }
@@ -327,7 +327,7 @@ async fn attempts_at_several_processes_all_count() {
     assert_eq!(counted(&*stores[1]).await, (0, Some(at(70))));
 }
 
-pub(crate) async fn a_draft_belongs_to_its_session_and_only_the_newest_stay(store: &dyn Whole) {
+pub(crate) async fn a_draft_belongs_to_its_session_and_only_the_newest_stay(store: &dyn FullStore) {
     let draft = |session: &str, id: &str, value: &str, second: i64| DraftRow {
         session: session.into(),
         id: id.into(),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use engine::secret::{KeyRing, SharedRing};
 use engine::store::{Create, Expect, Finish, Park, Receipt, ResourceQuery, Store, StoreError, Write};
-use engine::{Engine, NodeId, OperationId, Phase, Settings, Verb, WallClock};
+use engine::{Engine, NodeId, OperationId, Phase, PhaseVerb, Settings, WallClock};
 use futures_util::future::{FutureExt, join_all};
 use store::PostgresStore;
 use tokio::time::{Instant, sleep, timeout};
@@ -14,34 +14,34 @@ use tokio_postgres::Client;
 use uuid::Uuid;
 
 use crate::fixture::*;
-use crate::house::new_database;
-use crate::postgres_only::{LONG, open, side_door};
-use crate::resources::{portrait, resource_write};
+use crate::postgres_only::{LONG, open, raw_client};
+use crate::resources::{record_update, resource_write};
+use crate::store_fixture::new_database;
 
 /// Nothing that does not need the row waits as long as this, also on a busy machine. What waits for a row gives
 /// up only later, after ten seconds.
 const SOON: Duration = Duration::from_secs(5);
 
 /// Holds rows until it is dropped.
-struct Held {
+struct HeldLock {
     _client: Client,
 }
 
-async fn hold(url: &str, rows: &str) -> Held {
-    let client = side_door(url).await;
+async fn hold(url: &str, rows: &str) -> HeldLock {
+    let client = raw_client(url).await;
     client.batch_execute("begin").await.unwrap();
     let found = client.query(&format!("select 1 from {rows} for update"), &[]).await.unwrap();
     assert!(!found.is_empty(), "nothing is held by {rows}");
-    Held { _client: client }
+    HeldLock { _client: client }
 }
 
 async fn expire(url: &str, node: Uuid) {
-    let door = side_door(url).await;
-    door.execute("update nodes set lease_until = 1 where id = $1", &[&node]).await.unwrap();
+    let raw = raw_client(url).await;
+    raw.execute("update nodes set lease_until = 1 where id = $1", &[&node]).await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_held_operation_of_a_dead_node_costs_nobody_a_lease() {
+async fn a_held_operation_of_a_dead_node_costs_no_one_a_lease() {
     let url = new_database();
     let store = open(&url).await;
     let (dead, alive) = (joined(&*store).await, joined(&*store).await);
@@ -115,27 +115,27 @@ async fn a_release_passes_by_what_is_held_and_says_so() {
 }
 
 /// One thing of each kind that a transaction can hold, and somebody who wants to write it.
-struct Kind {
+struct LockKind {
     what: &'static str,
     rows: String,
     write: Option<Write>,
 }
 
-async fn one_of_each(store: &PostgresStore, node: NodeId) -> Vec<Kind> {
+async fn one_of_each(store: &PostgresStore, node: NodeId) -> Vec<LockKind> {
     let running = running(store, node).await;
     let due = plain("acme");
     create(store, due.clone()).await;
     let finished = start(store, node, keyed("held", "digest", on("ended", owned(node)))).await;
     finish(store, Finish { phase: Phase::Failed, ..finish_of(finished, 2) }).await.unwrap();
     signal(store, "held", 1, 5).await;
-    let record = |expect| resource_write("held", expect, Some(portrait("held", &[])));
+    let record = |expect| resource_write("held", expect, Some(record_update("held", &[])));
     store.commit(Write::Resource(Box::new(record(Expect::Absent)))).await.unwrap();
     let queued = Create { queue: true, ..on("queue", plain("acme")) };
     start(store, node, on("queue", owned(node))).await;
     create(store, queued.clone()).await;
     let operation = |id: OperationId| format!("operations where id = '{}'", id.0);
-    let asks = |id, verb| Some(Write::Wish { id, wish: wish_of(verb, 5) });
-    let kind = |what, rows, write| Kind { what, rows, write };
+    let asks = |id, verb| Some(Write::Wish { id, control: control_of(verb, 5) });
+    let kind = |what, rows, write| LockKind { what, rows, write };
     let parks = Some(Write::Park(Box::new(park_of(running))));
     let signals = Some(Write::Signal { key: "held".into(), payload: 2.into(), at: at(6) });
     let repeats = Some(Write::Create(Box::new(keyed("held", "digest", owned(node)))));
@@ -143,12 +143,12 @@ async fn one_of_each(store: &PostgresStore, node: NodeId) -> Vec<Kind> {
     let journal = format!("journal where operation = '{}'", due.id.0);
     vec![
         kind("a running operation", operation(running.id), parks),
-        kind("an operation that is due", operation(due.id), asks(due.id, Verb::Cancel)),
-        kind("an operation that queues", operation(queued.id), asks(queued.id, Verb::Cancel)),
+        kind("an operation that is due", operation(due.id), asks(due.id, PhaseVerb::Cancel)),
+        kind("an operation that queues", operation(queued.id), asks(queued.id, PhaseVerb::Cancel)),
         kind(
             "a finished operation",
             format!("archive where id = '{}'", finished.id.0),
-            asks(finished.id, Verb::Retry),
+            asks(finished.id, PhaseVerb::Retry),
         ),
         kind("a line of the journal", journal, Some(append_of(due.id, stepped(2)))),
         kind("a signal", "signals where key = 'held'".to_owned(), signals),
@@ -165,13 +165,13 @@ async fn everything_else(store: &PostgresStore, node: NodeId) {
     let new = keyed(&name, "digest", on(&name, owned(node)));
     let hold = start(store, node, new).await;
     append(store, hold.id, 2).await.unwrap();
-    assert_eq!(wish(store, hold.id, Verb::Pause, 5).await, Receipt::Saved);
+    assert_eq!(control(store, hold.id, PhaseVerb::Pause, 5).await, Receipt::Saved);
     park(store, Park { key: Some(name.clone()), ..park_of(hold) }).await.unwrap();
     signal(store, &name, 1, 5).await;
     let mut claimed = claim(store, node, at(5)).await;
     claimed.retain(|claimed| claimed.id == hold.id);
     finish(store, finish_of(hold_of(&claimed[0], node), 3)).await.unwrap();
-    let record = resource_write(&name, Expect::Absent, Some(portrait(&name, &[])));
+    let record = resource_write(&name, Expect::Absent, Some(record_update(&name, &[])));
     store.commit(Write::Resource(Box::new(record))).await.unwrap();
     let page = ResourceQuery { kind: "runtime".into(), limit: 10, ..Default::default() };
     store.resources(&page).await.unwrap();
@@ -186,7 +186,7 @@ async fn whatever_is_held_everything_else_goes_on() {
     let url = new_database();
     let store = open(&url).await;
     let node = joined(&*store).await;
-    for Kind { what, rows, write } in one_of_each(&store, node).await {
+    for LockKind { what, rows, write } in one_of_each(&store, node).await {
         let lock = hold(&url, &rows).await;
         // Whoever wants the row is in the queue of a committer before anything else is.
         let mut writer = write.map(|write| store.commit(write));
@@ -204,7 +204,7 @@ async fn whatever_is_held_everything_else_goes_on() {
 
 /// Those who need the row wait for it, in a queue of their own, and get it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn writes_wait_for_what_is_held_and_nobody_waits_with_them() {
+async fn writes_wait_for_what_is_held_and_no_one_waits_with_them() {
     let url = new_database();
     let store = open(&url).await;
     let node = joined(&*store).await;
@@ -213,7 +213,7 @@ async fn writes_wait_for_what_is_held_and_nobody_waits_with_them() {
     let writes = holds.iter().map(|hold| park(&*store, Park { event: Some(stepped(2)), ..park_of(*hold) }));
     let mut writes: Vec<_> = writes.map(Box::pin).collect();
     let waiting = writes.remove(77);
-    let request = wish(&*store, holds[77].id, Verb::Cancel, 5);
+    let request = control(&*store, holds[77].id, PhaseVerb::Cancel, 5);
     let others = async {
         let began = Instant::now();
         assert!(join_all(writes).await.iter().all(Result::is_ok));
@@ -239,11 +239,11 @@ async fn an_engine_does_not_spin_on_what_is_held() {
     let builder = Engine::builder(Arc::clone(&store) as Arc<dyn Store>, Arc::new(WallClock), ring);
     let engine = builder.settings(Settings::default()).build();
     engine.start(None).await.unwrap();
-    let door = side_door(&url).await;
+    let raw = raw_client(&url).await;
     let transactions = async || {
         let count = "select xact_commit + xact_rollback from pg_stat_database
             where datname = current_database()";
-        door.query_one(count, &[]).await.unwrap().get::<_, i64>(0)
+        raw.query_one(count, &[]).await.unwrap().get::<_, i64>(0)
     };
     // A server counts what a connection did with a delay of about a second.
     sleep(Duration::from_secs(2)).await;
@@ -252,7 +252,7 @@ async fn an_engine_does_not_spin_on_what_is_held() {
     let made = transactions().await - before;
     assert!(made < 200, "{made} transactions in 5 seconds");
     drop(lock);
-    let put_aside = async { while show(&*store, held.id).await.summary.reason.is_none() {} };
-    timeout(LONG, put_aside).await.expect("it is claimed when it is free");
+    let set_aside = async { while show(&*store, held.id).await.summary.reason.is_none() {} };
+    timeout(LONG, set_aside).await.expect("it is claimed when it is free");
     engine.stop(Duration::ZERO).await;
 }

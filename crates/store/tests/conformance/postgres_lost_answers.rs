@@ -9,8 +9,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;
 
 use crate::fixture::*;
-use crate::house::new_database;
 use crate::postgres_only::{LONG, open};
+use crate::store_fixture::new_database;
 
 /// The message on the wire.
 const COMMIT: &[u8] = b"Q\0\0\0\x0bcommit\0";

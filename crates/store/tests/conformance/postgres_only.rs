@@ -3,7 +3,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::store::{Create, Park, Receipt, Store, StoreError, Write};
-use engine::{Phase, Verb};
+use engine::{Phase, PhaseVerb};
 use futures_util::future::join_all;
 use store::PostgresStore;
 use tokio::time::{sleep, timeout};
@@ -12,13 +12,13 @@ use uuid::Uuid;
 
 use crate::crowd::{finishes_meet_cancels, finishes_meet_creates};
 use crate::fixture::*;
-use crate::house::{COMMITTERS, new_database};
+use crate::store_fixture::{COMMITTERS, new_database};
 use crate::superseding::ends_meet_successors;
 
 pub(crate) const LONG: Duration = Duration::from_secs(30);
 
 /// A connection of a test's own, past the store.
-pub(crate) async fn side_door(url: &str) -> Client {
+pub(crate) async fn raw_client(url: &str) -> Client {
     let (client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
     tokio::spawn(connection);
     client
@@ -29,7 +29,7 @@ pub(crate) async fn open(url: &str) -> Arc<PostgresStore> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_text_that_the_database_cannot_hold_harms_nobody_else() {
+async fn a_text_that_the_database_cannot_hold_harms_no_one_else() {
     let store = open(&new_database()).await;
     let node = joined(&*store).await;
     let holds = join_all((0..200).map(|_| running(&*store, node))).await;
@@ -97,7 +97,7 @@ async fn the_resource_of_one_process_is_busy_for_the_other() {
 
 /// Creates, cancels and finishes of one resource meet in every order; nobody may be left in the queue.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nobody_is_forgotten_in_a_queue() {
+async fn no_one_is_forgotten_in_a_queue() {
     let url = new_database();
     let (one, two) = (open(&url).await, open(&url).await);
     let node = joined(&*one).await;
@@ -107,7 +107,7 @@ async fn nobody_is_forgotten_in_a_queue() {
         let id = new.id;
         assert_eq!(create(&**store, new).await, Receipt::Saved);
         if n.is_multiple_of(5) {
-            wish(&**store, id, Verb::Cancel, 5).await;
+            control(&**store, id, PhaseVerb::Cancel, 5).await;
         }
     });
     let finisher = async {
@@ -124,7 +124,7 @@ async fn nobody_is_forgotten_in_a_queue() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nobody_is_forgotten_between_two_processes() {
+async fn no_one_is_forgotten_between_two_processes() {
     let url = new_database();
     let (one, two) = (open(&url).await, open(&url).await);
     finishes_meet_creates(&*one, &*two).await;
@@ -157,18 +157,18 @@ async fn others_hear_of_new_work() {
     let url = new_database();
     let (one, two) = (open(&url).await, open(&url).await);
     // Listening begins with a ring, for what was missed before.
-    timeout(LONG, two.bell().notified()).await.unwrap();
+    timeout(LONG, two.wake_up().notified()).await.unwrap();
     let node = joined(&*one).await;
     create(&*one, plain("acme")).await;
-    timeout(LONG, two.bell().notified()).await.unwrap();
+    timeout(LONG, two.wake_up().notified()).await.unwrap();
     let hold = running(&*one, node).await;
     park(&*one, Park { key: Some("k".into()), ..park_of(hold) }).await.unwrap();
     signal(&*one, "k", 1, 5).await;
-    timeout(LONG, two.bell().notified()).await.unwrap();
+    timeout(LONG, two.wake_up().notified()).await.unwrap();
     one.leave(node).await.unwrap();
     running(&*one, node).await;
     one.leave(node).await.unwrap();
-    timeout(LONG, two.bell().notified()).await.unwrap();
+    timeout(LONG, two.wake_up().notified()).await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -180,8 +180,8 @@ async fn an_expired_lease_frees_what_its_node_owned() {
     let mine = running(&*store, alive).await;
     assert_eq!(store.heartbeat(alive, LEASE).await, Ok(Vec::new()));
     assert_eq!(show(&*store, hold.id).await.summary.owner, Some(dead), "its lease is not over yet");
-    let door = side_door(&url).await;
-    door.execute("update nodes set lease_until = 1 where id = $1", &[&dead.0]).await.unwrap();
+    let raw = raw_client(&url).await;
+    raw.execute("update nodes set lease_until = 1 where id = $1", &[&dead.0]).await.unwrap();
     assert_eq!(store.heartbeat(alive, LEASE).await, Ok(Vec::new()));
     assert_eq!(store.heartbeat(dead, LEASE).await, Err(StoreError::Fenced));
     assert_eq!(show(&*store, mine.id).await.summary.owner, Some(alive));
@@ -190,7 +190,7 @@ async fn an_expired_lease_frees_what_its_node_owned() {
     assert_eq!(append(&*store, hold.id, 2).await, Err(StoreError::Fenced));
 
     // Somebody who is late but still there keeps what it has.
-    door.execute("update nodes set lease_until = 1 where id = $1", &[&alive.0]).await.unwrap();
+    raw.execute("update nodes set lease_until = 1 where id = $1", &[&alive.0]).await.unwrap();
     assert_eq!(store.heartbeat(alive, LEASE).await, Ok(Vec::new()));
     assert_eq!(show(&*store, mine.id).await.summary.owner, Some(alive));
 
@@ -236,8 +236,8 @@ async fn a_broken_journal_stops_only_its_own_operation() {
     let (broken, whole) = (plain("acme"), plain("acme"));
     create(&*store, broken.clone()).await;
     create(&*store, whole.clone()).await;
-    let door = side_door(&url).await;
-    door.execute("update journal set body = '{' where operation = $1", &[&broken.id.0]).await.unwrap();
+    let raw = raw_client(&url).await;
+    raw.execute("update journal set body = '{' where operation = $1", &[&broken.id.0]).await.unwrap();
     assert_eq!(claim_one(&*store, node, LATE).await.id, whole.id);
     let summary = show(&*store, broken.id).await.summary;
     assert_eq!((summary.phase, summary.owner, summary.due_at), (Phase::Stuck, None, None));
@@ -253,11 +253,11 @@ async fn a_dropped_store_closes_its_connections() {
     running(&*store, node).await;
     store.ping().await.unwrap();
     drop(store);
-    let door = side_door(&url).await;
+    let raw = raw_client(&url).await;
     let gone = async {
         let count = "select count(*) from pg_stat_activity
             where application_name = 'provision-engine' and datname = current_database()";
-        while door.query_one(count, &[]).await.unwrap().get::<_, i64>(0) > 0 {
+        while raw.query_one(count, &[]).await.unwrap().get::<_, i64>(0) > 0 {
             sleep(Duration::from_millis(10)).await;
         }
     };
@@ -285,7 +285,7 @@ async fn a_claim_that_is_given_up_leaves_no_open_transaction() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_schema_is_made_once_whoever_asks() {
+async fn the_schema_is_made_once_the_one_who_asks() {
     let url = new_database();
     let all = join_all((0..6).map(|_| PostgresStore::migrate(&url))).await;
     let made: Vec<u32> = all.into_iter().flat_map(Result::unwrap).collect();
@@ -301,35 +301,35 @@ async fn a_request_of_an_earlier_release_gets_a_number_too() {
     let store = open(&url).await;
     let node = joined(&*store).await;
     let hold = running(&*store, node).await;
-    let door = side_door(&url).await;
-    wish(&*store, hold.id, Verb::Pause, 65).await;
+    let raw = raw_client(&url).await;
+    control(&*store, hold.id, PhaseVerb::Pause, 65).await;
     let first = request_number(&*store, node).await;
     let text = r#"{"verb":"cancel","by":"eve","reason":"","at":"2023-11-14T22:13:25Z"}"#;
     let old = "update operations set wish = $2, wish_at = $3 where id = $1";
-    door.execute(old, &[&hold.id.0, &text, &at(5).0]).await.unwrap();
+    raw.execute(old, &[&hold.id.0, &text, &at(5).0]).await.unwrap();
     let found = store.heartbeat(node, LEASE).await.unwrap().remove(0).1;
-    assert!(found.verb == Verb::Cancel && found.number > first, "{found:?} after {first}");
-    park(&*store, Park { heard: first, ..park_of(hold) }).await.unwrap();
+    assert!(found.verb == PhaseVerb::Cancel && found.number > first, "{found:?} after {first}");
+    park(&*store, Park { processed: first, ..park_of(hold) }).await.unwrap();
     let claimed = claim_one(&*store, node, at(5)).await;
-    assert_eq!(claimed.wish, Some(found.clone()), "it was not heard yet");
+    assert_eq!(claimed.control, Some(found.clone()), "it was not heard yet");
     // An earlier release clears what it has heard, and moves a finished operation back like this.
     let old = "update operations set wish = null, wish_at = null where id = $1";
-    door.execute(old, &[&hold.id.0]).await.unwrap();
+    raw.execute(old, &[&hold.id.0]).await.unwrap();
     assert_eq!(store.heartbeat(node, LEASE).await, Ok(Vec::new()));
     let old = "insert into operations (id, workflow, tenant, params, phase, epoch, queued, orphaned, due_at,
             deadline_at, created_at, wish, wish_at, memory_seq)
         values ($1, 'launch', 'acme', '{}', 'pending', 2, false, false, $3, $3, $3, $2, $3, 0)";
-    door.execute(old, &[&new_id().0, &text, &at(5).0]).await.unwrap();
+    raw.execute(old, &[&new_id().0, &text, &at(5).0]).await.unwrap();
     let claimed = claim_one(&*store, node, at(5)).await;
-    assert!(claimed.wish.is_some_and(|wish| wish.number > found.number));
+    assert!(claimed.control.is_some_and(|control| control.number > found.number));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_newer_schema_is_not_touched() {
     let url = new_database();
     PostgresStore::migrate(&url).await.unwrap();
-    let door = side_door(&url).await;
-    door.execute("insert into schema_version (version) values (99)", &[]).await.unwrap();
+    let raw = raw_client(&url).await;
+    raw.execute("insert into schema_version (version) values (99)", &[]).await.unwrap();
     for refused in
         [PostgresStore::migrate(&url).await.map(drop), PostgresStore::connect(&url, 1).await.map(drop)]
     {

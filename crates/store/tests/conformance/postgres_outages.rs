@@ -11,8 +11,8 @@ use tokio::net::TcpListener;
 use tokio::time::{sleep, timeout};
 
 use crate::fixture::*;
-use crate::house::new_database;
-use crate::postgres_only::{LONG, open, side_door};
+use crate::postgres_only::{LONG, open, raw_client};
+use crate::store_fixture::new_database;
 
 const A_MOMENT: Duration = Duration::from_millis(10);
 
@@ -77,7 +77,7 @@ async fn a_server_that_crashes_and_comes_back_loses_nothing_that_was_acknowledge
             store.ping().await,
             store.heartbeat(node, LEASE).await.map(drop),
             store.claim(node, LATE, 1).await.map(drop),
-            store.list(&engine::store::Query::default()).await.map(drop),
+            store.list(&engine::store::OperationQuery::default()).await.map(drop),
         ];
         for answer in failing {
             assert!(matches!(answer, Err(StoreError::Unavailable(_))), "{answer:?}");
@@ -112,14 +112,14 @@ async fn killed_connections_come_back() {
     let store = open(&url).await;
     let node = joined(&*store).await;
     let hold = running(&*store, node).await;
-    timeout(LONG, store.bell().notified()).await.unwrap();
-    let door = side_door(&url).await;
+    timeout(LONG, store.wake_up().notified()).await.unwrap();
+    let raw = raw_client(&url).await;
     let ours = "application_name = 'provision-engine' and datname = current_database()";
     for round in 2..6 {
         store.stats(at(0)).await.unwrap();
         claim(&*store, node, LATE).await;
         let kill = format!("select pg_terminate_backend(pid) from pg_stat_activity where {ours}");
-        let killed = door.query(&kill, &[]).await.unwrap();
+        let killed = raw.query(&kill, &[]).await.unwrap();
         assert!(killed.len() >= 5, "{}", killed.len());
         // Everything heals when it is asked again, and the listener without being asked.
         let healed = async {
@@ -139,11 +139,11 @@ async fn killed_connections_come_back() {
             }
         };
         timeout(LONG, healed).await.unwrap();
-        timeout(LONG, store.bell().notified()).await.unwrap();
+        timeout(LONG, store.wake_up().notified()).await.unwrap();
     }
     assert_eq!(numbers(&*store, hold.id).await, [1, 2, 3, 4, 5]);
     let open = format!("select 1 from pg_stat_activity where {ours} and state = 'idle in transaction'");
-    assert!(door.query(&open, &[]).await.unwrap().is_empty());
+    assert!(raw.query(&open, &[]).await.unwrap().is_empty());
 }
 
 #[tokio::test]
@@ -156,7 +156,7 @@ async fn a_server_that_hangs_does_not_hide_the_one_that_works() {
     let store = timeout(LONG, PostgresStore::connect(&url, 2)).await.unwrap().expect("one server works");
     let node = joined(&*store).await;
     running(&*store, node).await;
-    timeout(LONG, store.bell().notified()).await.expect("the listener is connected");
+    timeout(LONG, store.wake_up().notified()).await.expect("the listener is connected");
 }
 
 #[tokio::test]

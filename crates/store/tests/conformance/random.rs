@@ -1,19 +1,19 @@
 //! Long random lives, lived twice: once in the store and once in memory.
 
 use engine::store::{
-    Append, Claimed, Create, Expect, Finish, Hold, MemoryStore, Park, Portrait, Query, Receipt,
-    ResourceQuery, ResourceWrite, Store, StoreError, Summary, TakenSignal, Wish, Write,
+    Append, Claimed, ControlRequest, Create, Expect, Finish, MemoryStore, OperationQuery, Ownership, Park,
+    Receipt, RecordUpdate, ResourceQuery, ResourceWrite, Store, StoreError, Summary, TakenSignal, Write,
 };
-use engine::{Body, NodeId, OperationId, Phase, Verb};
+use engine::{Body, NodeId, OperationId, Phase, PhaseVerb};
 
 use crate::fixture::*;
-use crate::house::Whole;
-use crate::resources::{portrait, resource_write};
+use crate::resources::{record_update, resource_write};
+use crate::store_fixture::FullStore;
 
 /// A row of numbers that is the same in every run.
-pub(crate) struct Dice(pub(crate) u64);
+pub(crate) struct StoreRandom(pub(crate) u64);
 
-impl Dice {
+impl StoreRandom {
     pub(crate) fn roll(&mut self, sides: usize) -> usize {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         usize::try_from((self.0 >> 33) % sides as u64).unwrap()
@@ -32,30 +32,30 @@ const NAMES: [&str; 4] = ["vm-1", "vm-2", "vm-3", "vm-4"];
 
 /// Two stores that must not be told apart.
 struct Twins<'a> {
-    store: &'a dyn Whole,
+    store: &'a dyn FullStore,
     memory: MemoryStore,
-    dice: Dice,
+    dice: StoreRandom,
     node: NodeId,
-    held: Vec<Held>,
+    held: Vec<OwnedOperations>,
     ids: Vec<OperationId>,
     second: i64,
 }
 
 /// What the current node owns.
-struct Held {
-    hold: Hold,
+struct OwnedOperations {
+    hold: Ownership,
     /// The number of the last event.
     seq: u32,
     /// The signal that the claim found, in the store and in memory: the numbers differ.
     signals: [Option<TakenSignal>; 2],
 }
 
-pub(crate) async fn random_lives_are_the_same_as_in_memory(store: &dyn Whole) {
+pub(crate) async fn random_lives_are_the_same_as_in_memory(store: &dyn FullStore) {
     let memory = MemoryStore::new();
     let node = joined(store).await;
     memory.join(node, None, LEASE).await.unwrap();
     let mut twins =
-        Twins { store, memory, dice: Dice(42), node, held: Vec::new(), ids: Vec::new(), second: 1 };
+        Twins { store, memory, dice: StoreRandom(42), node, held: Vec::new(), ids: Vec::new(), second: 1 };
     for round in 0..1500 {
         twins.second += 1;
         match twins.dice.roll(13) {
@@ -63,7 +63,7 @@ pub(crate) async fn random_lives_are_the_same_as_in_memory(store: &dyn Whole) {
             3..5 => twins.append().await,
             5..7 => twins.park().await,
             7 => twins.finish().await,
-            8 => twins.wish().await,
+            8 => twins.control().await,
             9 => twins.signal().await,
             10 => twins.claim().await,
             11 => twins.write_resource().await,
@@ -97,9 +97,10 @@ impl Twins<'_> {
             self.store.heartbeat(self.node, LEASE).await.unwrap(),
             self.memory.heartbeat(self.node, LEASE).await.unwrap(),
         ];
-        let number =
-            |wishes: &Vec<(OperationId, Wish)>| wishes.iter().find(|(of, _)| *of == id).map(|w| w.1.number);
-        found.map(|wishes| number(&wishes).unwrap_or_default())
+        let number = |controls: &Vec<(OperationId, ControlRequest)>| {
+            controls.iter().find(|(of, _)| *of == id).map(|w| w.1.number)
+        };
+        found.map(|controls| number(&controls).unwrap_or_default())
     }
 
     fn key(&mut self) -> Option<String> {
@@ -123,28 +124,32 @@ impl Twins<'_> {
             let name = self.dice.one_of(&NAMES);
             let beside = self.resource_write(name).await;
             new.beside =
-                Some(ResourceWrite { portrait: None, ..beside }).filter(|write| write.check().is_ok());
+                Some(ResourceWrite { record_update: None, ..beside }).filter(|write| write.check().is_ok());
         }
         if !self.ids.is_empty() && self.dice.chance(10) {
-            let verb = self.dice.one_of(&[Verb::Cancel, Verb::Cancel, Verb::Retry]);
-            new.supersedes = Some((self.dice.one_of(&self.ids), wish_of(verb, self.second)));
+            let verb = self.dice.one_of(&[PhaseVerb::Cancel, PhaseVerb::Cancel, PhaseVerb::Retry]);
+            new.supersedes = Some((self.dice.one_of(&self.ids), control_of(verb, self.second)));
         }
         let (id, owner) = (new.id, new.owner);
         if self.both(Write::Create(Box::new(new))).await == Ok(Receipt::Saved) {
             self.ids.push(id);
             let is_queued = self.memory.show(id).await.unwrap().unwrap().summary.owner.is_none();
             if let (Some(node), false) = (owner, is_queued) {
-                self.held.push(Held { hold: Hold { id, node, epoch: 1 }, seq: 1, signals: [None, None] });
+                self.held.push(OwnedOperations {
+                    hold: Ownership { id, node, epoch: 1 },
+                    seq: 1,
+                    signals: [None, None],
+                });
             }
         }
     }
 
-    fn portrait(&mut self) -> Portrait {
-        let mut portrait =
-            portrait(&self.second.to_string(), &[("size", self.dice.one_of(&["small", "big"]))]);
-        portrait.gone_at = self.dice.chance(10).then(|| at(self.second));
-        portrait.due_at = self.dice.chance(30).then(|| at(self.second + 9));
-        portrait
+    fn record_update(&mut self) -> RecordUpdate {
+        let mut record_update =
+            record_update(&self.second.to_string(), &[("size", self.dice.one_of(&["small", "big"]))]);
+        record_update.gone_at = self.dice.chance(10).then(|| at(self.second));
+        record_update.due_at = self.dice.chance(30).then(|| at(self.second + 9));
+        record_update
     }
 
     /// Mostly by somebody who knows what is there.
@@ -152,13 +157,13 @@ impl Twins<'_> {
         let version = self.memory.resource(name).await.unwrap().map(|row| row.version);
         let lags = i64::from(self.dice.chance(10));
         let expect = version.map_or(Expect::Absent, |version| Expect::Version(version - lags));
-        let portrait = (version.is_none() || self.dice.chance(50)).then(|| self.portrait());
-        ResourceWrite { at: at(self.second), ..resource_write(name, expect, portrait) }
+        let record_update = (version.is_none() || self.dice.chance(50)).then(|| self.record_update());
+        ResourceWrite { at: at(self.second), ..resource_write(name, expect, record_update) }
     }
 
-    async fn portrait_of(&mut self, hold: Hold) -> Option<(String, Portrait)> {
+    async fn record_update_of(&mut self, hold: Ownership) -> Option<(String, RecordUpdate)> {
         let resource = self.memory.show(hold.id).await.unwrap().unwrap().summary.resource?;
-        self.dice.chance(40).then(|| (resource, self.portrait()))
+        self.dice.chance(40).then(|| (resource, self.record_update()))
     }
 
     async fn write_resource(&mut self) {
@@ -173,22 +178,23 @@ impl Twins<'_> {
         }
         let n = self.dice.roll(self.held.len());
         self.held[n].seq += 1;
-        let Held { hold, seq, .. } = self.held[n];
+        let OwnedOperations { hold, seq, .. } = self.held[n];
         let phase = self.dice.chance(20).then_some(Phase::Undoing);
-        let heard = if self.dice.chance(20) { self.numbers(hold.id).await.map(Some) } else { [None, None] };
+        let processed =
+            if self.dice.chance(20) { self.numbers(hold.id).await.map(Some) } else { [None, None] };
         let takes = self.dice.chance(60);
         let signals = if takes { std::mem::take(&mut self.held[n].signals) } else { [None, None] };
-        let portrait = self.portrait_of(hold).await.map(Box::new);
-        let write = |(heard, consumes): (_, Option<TakenSignal>)| {
+        let record_update = self.record_update_of(hold).await.map(Box::new);
+        let write = |(processed, consumes): (_, Option<TakenSignal>)| {
             let consumes = consumes.map(Box::new);
-            let (event, portrait) = (stepped(seq), portrait.clone());
-            Write::Append(Append { id: hold.id, event, phase, heard, consumes, portrait })
+            let (event, record_update) = (stepped(seq), record_update.clone());
+            Write::Append(Append { id: hold.id, event, phase, processed, consumes, record_update })
         };
         let [one, two] = signals;
-        self.each([(heard[0], one), (heard[1], two)].map(write)).await.unwrap();
+        self.each([(processed[0], one), (processed[1], two)].map(write)).await.unwrap();
     }
 
-    fn random_park(&mut self, hold: Hold, seq: u32) -> Park {
+    fn random_park(&mut self, hold: Ownership, seq: u32) -> Park {
         let phase = self.dice.one_of(&[Phase::Waiting, Phase::Undoing, Phase::Paused, Phase::Stuck]);
         Park {
             event: Some(stepped(seq + 1)).filter(|_| self.dice.chance(50)),
@@ -208,11 +214,13 @@ impl Twins<'_> {
             return;
         }
         let n = self.dice.roll(self.held.len());
-        let Held { hold, seq, .. } = self.held.swap_remove(n);
+        let OwnedOperations { hold, seq, .. } = self.held.swap_remove(n);
         let mut park = self.random_park(hold, seq);
-        park.portrait = self.portrait_of(hold).await;
-        let heard = if self.dice.chance(50) { self.numbers(hold.id).await } else { [0, 0] };
-        self.each(heard.map(|heard| Write::Park(Box::new(Park { heard, ..park.clone() })))).await.unwrap();
+        park.record_update = self.record_update_of(hold).await;
+        let processed = if self.dice.chance(50) { self.numbers(hold.id).await } else { [0, 0] };
+        self.each(processed.map(|processed| Write::Park(Box::new(Park { processed, ..park.clone() }))))
+            .await
+            .unwrap();
     }
 
     async fn finish(&mut self) {
@@ -220,22 +228,24 @@ impl Twins<'_> {
             return;
         }
         let n = self.dice.roll(self.held.len());
-        let Held { hold, seq, .. } = self.held.swap_remove(n);
+        let OwnedOperations { hold, seq, .. } = self.held.swap_remove(n);
         let phase = self.dice.one_of(&[Phase::Succeeded, Phase::Failed, Phase::Undone, Phase::Cancelled]);
         let cause = self.dice.chance(50).then(|| "because".into());
-        let portrait = self.portrait_of(hold).await;
+        let record_update = self.record_update_of(hold).await;
         let settles = self.memory.show(hold.id).await.unwrap().unwrap().summary.resource;
-        let end = Finish { phase, cause, at: at(self.second), settles, portrait, ..finish_of(hold, seq + 1) };
+        let end =
+            Finish { phase, cause, at: at(self.second), settles, record_update, ..finish_of(hold, seq + 1) };
         self.both(Write::Finish(Box::new(end))).await.unwrap();
     }
 
-    async fn wish(&mut self) {
+    async fn control(&mut self) {
         if self.ids.is_empty() {
             return;
         }
-        let verb = self.dice.one_of(&[Verb::Cancel, Verb::Pause, Verb::Resume, Verb::Retry]);
+        let verb =
+            self.dice.one_of(&[PhaseVerb::Cancel, PhaseVerb::Pause, PhaseVerb::Resume, PhaseVerb::Retry]);
         let id = self.dice.one_of(&self.ids);
-        self.both(Write::Wish { id, wish: wish_of(verb, self.second) }).await.unwrap();
+        self.both(Write::Wish { id, control: control_of(verb, self.second) }).await.unwrap();
     }
 
     async fn signal(&mut self) {
@@ -260,13 +270,13 @@ impl Twins<'_> {
         assert_eq!(found.len(), expect.len());
         for (mut claimed, mut wanted) in found.into_iter().zip(expect) {
             let signals = [&mut claimed, &mut wanted].map(|claimed| {
-                claimed.wish = claimed.wish.take().map(unnumbered);
+                claimed.control = claimed.control.take().map(unnumbered);
                 let signal = claimed.signal.as_mut()?;
                 let number = std::mem::take(&mut signal.number);
                 Some(TakenSignal { key: signal.key.clone(), number })
             });
             assert_eq!(format!("{claimed:?}"), format!("{wanted:?}"));
-            self.held.push(Held { hold: hold_of(&claimed, self.node), seq: claimed.seq, signals });
+            self.held.push(OwnedOperations { hold: hold_of(&claimed, self.node), seq: claimed.seq, signals });
         }
     }
 
@@ -291,7 +301,7 @@ impl Twins<'_> {
             return;
         }
         let id = self.dice.one_of(&self.ids);
-        let hold = Hold { id, node: self.dice.one_of(&[self.node, new_node()]), epoch: 0 };
+        let hold = Ownership { id, node: self.dice.one_of(&[self.node, new_node()]), epoch: 0 };
         let write = match self.dice.roll(3) {
             0 => append_of(id, event(1, Body::Adopted { node: self.node })),
             1 => Write::Park(Box::new(Park { event: None, ..self.random_park(hold, 1) })),
@@ -319,7 +329,7 @@ impl Twins<'_> {
     }
 
     async fn compare(&self) {
-        let query = Query { limit: 10_000, ..Query::default() };
+        let query = OperationQuery { limit: 10_000, ..OperationQuery::default() };
         let expect = self.memory.list(&query).await.unwrap();
         assert_eq!(self.store.list(&query).await.unwrap(), expect);
         for Summary { id, .. } in expect {

@@ -1,20 +1,20 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use engine::store::{Create, Finish, Park, Query, Receipt, StoreError, Summary};
-use engine::{OperationId, Phase, Verb};
+use engine::store::{Create, Finish, OperationQuery, Park, Receipt, StoreError, Summary};
+use engine::{OperationId, Phase, PhaseVerb};
 
 use crate::fixture::*;
-use crate::house::Whole;
+use crate::store_fixture::FullStore;
 
-pub(crate) async fn nothing_is_shown_of_what_is_not_there(store: &dyn Whole) {
+pub(crate) async fn nothing_is_shown_of_what_is_not_there(store: &dyn FullStore) {
     assert!(store.show(new_id()).await.unwrap().is_none());
     assert!(store.journal(new_id(), 0, 10).await.unwrap().is_empty());
-    assert!(store.list(&Query { limit: 10, ..Query::default() }).await.unwrap().is_empty());
+    assert!(store.list(&OperationQuery { limit: 10, ..OperationQuery::default() }).await.unwrap().is_empty());
 }
 
 /// Sixty operations of all kinds, oldest first.
-async fn mixture(store: &dyn Whole) -> Vec<OperationId> {
+async fn mixture(store: &dyn FullStore) -> Vec<OperationId> {
     let node = joined(store).await;
     let mut ids = Vec::new();
     for n in 0..60 {
@@ -24,7 +24,7 @@ async fn mixture(store: &dyn Whole) -> Vec<OperationId> {
         ids.push(new.id);
         create(store, Create { owner: Some(node).filter(|_| n % 4 != 3), ..new }).await;
         let shown = show(store, ids[n]).await.summary;
-        let hold = engine::store::Hold { id: ids[n], node, epoch: 1 };
+        let hold = engine::store::Ownership { id: ids[n], node, epoch: 1 };
         match n % 5 {
             _ if shown.owner.is_none() => {}
             0 => drop(finish(store, finish_of(hold, 2)).await.unwrap()),
@@ -35,16 +35,16 @@ async fn mixture(store: &dyn Whole) -> Vec<OperationId> {
                 park(store, stuck).await.unwrap();
             }
             _ => {
-                wish(store, ids[n], Verb::Pause, 3).await;
+                control(store, ids[n], PhaseVerb::Pause, 3).await;
             }
         }
     }
     ids
 }
 
-pub(crate) async fn a_list_keeps_to_every_filter(store: &dyn Whole) {
+pub(crate) async fn a_list_keeps_to_every_filter(store: &dyn FullStore) {
     let ids = mixture(store).await;
-    let all = store.list(&Query { limit: 100, ..Query::default() }).await.unwrap();
+    let all = store.list(&OperationQuery { limit: 100, ..OperationQuery::default() }).await.unwrap();
     assert_eq!(all.iter().map(|s| s.id).collect::<Vec<_>>(), ids.iter().rev().copied().collect::<Vec<_>>());
     for summary in &all {
         assert_eq!(show(store, summary.id).await.summary, *summary);
@@ -63,7 +63,7 @@ pub(crate) async fn a_list_keeps_to_every_filter(store: &dyn Whole) {
             for tenant in [None, Some("acme"), Some("nobody")] {
                 for resource in [None, Some("vm-3")] {
                     for (before, from) in [(None, None), (Some(ids[40]), Some(ids[10]))] {
-                        let query = Query {
+                        let query = OperationQuery {
                             workflow: workflow.map(Into::into),
                             phases: phases.clone(),
                             tenant: tenant.map(Into::into),
@@ -83,7 +83,7 @@ pub(crate) async fn a_list_keeps_to_every_filter(store: &dyn Whole) {
     }
 }
 
-fn fits(summary: &Summary, query: &Query) -> bool {
+fn fits(summary: &Summary, query: &OperationQuery) -> bool {
     query.workflow.as_ref().is_none_or(|wanted| *wanted == summary.workflow)
         && (query.phases.is_empty() || query.phases.contains(&summary.phase))
         && query.tenant.as_ref().is_none_or(|wanted| *wanted == summary.tenant)
@@ -92,11 +92,11 @@ fn fits(summary: &Summary, query: &Query) -> bool {
         && query.from.is_none_or(|from| summary.id >= from)
 }
 
-pub(crate) async fn pages_have_no_gap_and_no_double(store: &dyn Whole) {
+pub(crate) async fn pages_have_no_gap_and_no_double(store: &dyn FullStore) {
     let ids = mixture(store).await;
     for limit in [1, 7, 59, 60, 61] {
         let mut seen = Vec::new();
-        let mut query = Query { limit, ..Query::default() };
+        let mut query = OperationQuery { limit, ..OperationQuery::default() };
         loop {
             let page = store.list(&query).await.unwrap();
             assert!(page.len() <= limit);
@@ -111,14 +111,18 @@ pub(crate) async fn pages_have_no_gap_and_no_double(store: &dyn Whole) {
     }
 }
 
-pub(crate) async fn totals_count_what_a_list_would_show(store: &dyn Whole) {
+pub(crate) async fn totals_count_what_a_list_would_show(store: &dyn FullStore) {
     mixture(store).await;
     let failed = vec![Phase::Failed, Phase::Stuck];
     for phases in [vec![], failed] {
         for tenant in [None, Some("acme".to_owned())] {
             for limit in [100, 7] {
-                let query =
-                    Query { phases: phases.clone(), tenant: tenant.clone(), limit, ..Query::default() };
+                let query = OperationQuery {
+                    phases: phases.clone(),
+                    tenant: tenant.clone(),
+                    limit,
+                    ..OperationQuery::default()
+                };
                 let mut expect: BTreeMap<(String, Phase), u64> = BTreeMap::new();
                 for found in store.list(&query).await.unwrap() {
                     *expect.entry((found.workflow, found.phase)).or_default() += 1;
@@ -131,7 +135,7 @@ pub(crate) async fn totals_count_what_a_list_would_show(store: &dyn Whole) {
     }
 }
 
-pub(crate) async fn the_history_says_what_ended_when(store: &dyn Whole) {
+pub(crate) async fn the_history_says_what_ended_when(store: &dyn FullStore) {
     let node = joined(store).await;
     for (second, phase) in [
         (59, Phase::Succeeded),
@@ -152,7 +156,7 @@ pub(crate) async fn the_history_says_what_ended_when(store: &dyn Whole) {
     assert_eq!(newest.iter().map(|one| (one.nth, one.count)).collect::<Vec<_>>(), [(3, 1)]);
 }
 
-pub(crate) async fn a_journal_can_be_read_in_pages(store: &dyn Whole) {
+pub(crate) async fn a_journal_can_be_read_in_pages(store: &dyn FullStore) {
     let node = joined(store).await;
     let (hold, other) = (running(store, node).await, running(store, node).await);
     for seq in 2..=20 {
@@ -172,7 +176,7 @@ pub(crate) async fn a_journal_can_be_read_in_pages(store: &dyn Whole) {
     assert!(store.journal(hold.id, 0, 0).await.unwrap().is_empty());
 }
 
-pub(crate) async fn stats_count_what_there_is(store: &dyn Whole) {
+pub(crate) async fn stats_count_what_there_is(store: &dyn FullStore) {
     let node = joined(store).await;
     let empty = store.stats(at(0)).await.unwrap();
     assert_eq!((empty.owned, empty.waiting, empty.due, empty.stuck, empty.oldest_due), (0, 0, 0, 0, None));
@@ -191,7 +195,7 @@ pub(crate) async fn stats_count_what_there_is(store: &dyn Whole) {
     let stats = store.stats(at(20)).await.unwrap();
     assert_eq!((stats.owned, stats.waiting, stats.due, stats.stuck), (4, 4, 2, 1));
     assert_eq!(stats.oldest_due, Some(at(10)));
-    let all = store.list(&Query { limit: 100, ..Query::default() }).await.unwrap();
+    let all = store.list(&OperationQuery { limit: 100, ..OperationQuery::default() }).await.unwrap();
     assert_eq!(stats.oldest_unfinished, all.iter().min_by_key(|one| one.id).map(|one| one.created_at));
     assert_eq!(empty.oldest_unfinished, None);
     assert!(stats.writes >= stats.commits && stats.commits > empty.commits);
@@ -201,7 +205,7 @@ pub(crate) async fn stats_count_what_there_is(store: &dyn Whole) {
     assert_eq!(store.stats(at(60)).await.unwrap().owned, 3);
 }
 
-pub(crate) async fn old_operations_are_removed_with_all_that_is_theirs(store: &dyn Whole) {
+pub(crate) async fn old_operations_are_removed_with_all_that_is_theirs(store: &dyn FullStore) {
     let node = joined(store).await;
     let mut ends = Vec::new();
     for second in [10, 20, 30] {
@@ -231,21 +235,26 @@ pub(crate) async fn old_operations_are_removed_with_all_that_is_theirs(store: &d
     assert_eq!(show(store, other.id).await.summary.due_at, Some(at(30)));
 }
 
-pub(crate) async fn the_database_answers(store: &dyn Whole) {
+pub(crate) async fn the_database_answers(store: &dyn FullStore) {
     assert_eq!(store.ping().await, Ok::<(), StoreError>(()));
 }
 
-pub(crate) async fn an_operation_is_found_by_the_end_of_its_id(store: &dyn Whole) {
+pub(crate) async fn an_operation_is_found_by_the_end_of_its_id(store: &dyn FullStore) {
     let ids = mixture(store).await;
     for id in [ids[0], ids[1], ids[59]] {
         let text = id.0.simple().to_string();
         for digits in [8, 20, 32] {
-            let query = Query { id_end: Some(text[32 - digits..].to_owned()), limit: 10, ..Query::default() };
+            let query = OperationQuery {
+                id_end: Some(text[32 - digits..].to_owned()),
+                limit: 10,
+                ..OperationQuery::default()
+            };
             let found: Vec<OperationId> =
                 store.list(&query).await.unwrap().iter().map(|row| row.id).collect();
             assert_eq!(found, [id], "{digits} digits");
         }
     }
-    let query = Query { id_end: Some("0123456789abcdef".into()), limit: 10, ..Query::default() };
+    let query =
+        OperationQuery { id_end: Some("0123456789abcdef".into()), limit: 10, ..OperationQuery::default() };
     assert!(store.list(&query).await.unwrap().is_empty());
 }

@@ -1,22 +1,24 @@
 //! Pages of resources, compared with what a plain filter finds.
 
-use engine::store::{Create, Expect, Finish, Portrait, Receipt, ResourcePage, ResourceQuery, ResourceRow};
+use engine::store::{
+    Create, Expect, Finish, Receipt, RecordUpdate, ResourcePage, ResourceQuery, ResourceRow,
+};
 use engine::{Phase, Timestamp};
 
 use crate::fixture::*;
-use crate::house::Whole;
-use crate::random::Dice;
+use crate::random::StoreRandom;
 use crate::resources::{resource_write, row, write};
+use crate::store_fixture::FullStore;
 
 const KINDS: [&str; 2] = ["runtime", "endpoint"];
 const COUNT: usize = 300;
 
-struct Known {
+struct ExpectedResource {
     row: ResourceRow,
     labels: Vec<(String, String)>,
 }
 
-fn random_portrait(dice: &mut Dice) -> Portrait {
+fn random_record(dice: &mut StoreRandom) -> RecordUpdate {
     let mut labels = vec![
         ("size".to_owned(), dice.one_of(&["small", "big"]).to_owned()),
         ("owner".to_owned(), format!("owner {}", dice.roll(40))),
@@ -25,7 +27,7 @@ fn random_portrait(dice: &mut Dice) -> Portrait {
         labels.push(("zone".into(), dice.one_of(&["a", "b", "c"]).to_owned()));
         labels.push(("zone".into(), dice.one_of(&["a", "b", "c"]).to_owned()));
     }
-    Portrait {
+    RecordUpdate {
         kind: dice.one_of(&KINDS).to_owned(),
         record: format!("record {}", dice.roll(1000)),
         labels,
@@ -35,14 +37,14 @@ fn random_portrait(dice: &mut Dice) -> Portrait {
 }
 
 /// Resources of all kinds, most of them with an operation that is over or not.
-async fn mixture(store: &dyn Whole) -> Vec<Known> {
+async fn mixture(store: &dyn FullStore) -> Vec<ExpectedResource> {
     let node = joined(store).await;
-    let mut dice = Dice(7);
+    let mut dice = StoreRandom(7);
     let mut all = Vec::new();
     for n in 0..COUNT {
         let (name, tenant) = (format!("name {n}"), dice.one_of(&["acme", "beta", "core"]));
-        let portrait = random_portrait(&mut dice);
-        let mut subject = resource_write(&name, Expect::Absent, Some(portrait.clone()));
+        let record_update = random_record(&mut dice);
+        let mut subject = resource_write(&name, Expect::Absent, Some(record_update.clone()));
         subject.tenant = tenant.into();
         if dice.chance(20) {
             assert_eq!(write(store, subject).await, Receipt::Saved);
@@ -56,13 +58,13 @@ async fn mixture(store: &dyn Whole) -> Vec<Known> {
                 finish(store, end).await.unwrap();
             }
         }
-        all.push(Known { row: row(store, &name).await, labels: portrait.labels });
+        all.push(ExpectedResource { row: row(store, &name).await, labels: record_update.labels });
     }
     assert!(all.is_sorted_by(|a, b| a.row.number < b.row.number), "numbers are in the order of creation");
     all
 }
 
-fn fits(known: &Known, query: &ResourceQuery) -> bool {
+fn fits(known: &ExpectedResource, query: &ResourceQuery) -> bool {
     let row = &known.row;
     let state = row.workflow.as_ref().zip(row.phase);
     row.kind == query.kind
@@ -79,7 +81,7 @@ fn fits(known: &Known, query: &ResourceQuery) -> bool {
         && query.due_by.is_none_or(|by| row.due_at.is_some_and(|due_at| due_at <= by))
 }
 
-fn expected(all: &[Known], query: &ResourceQuery) -> ResourcePage {
+fn expected(all: &[ExpectedResource], query: &ResourceQuery) -> ResourcePage {
     let mut fitting: Vec<&ResourceRow> =
         all.iter().filter(|known| fits(known, query)).map(|known| &known.row).collect();
     if query.due_by.is_some() {
@@ -90,7 +92,7 @@ fn expected(all: &[Known], query: &ResourceQuery) -> ResourcePage {
     ResourcePage { rows: rest.skip(query.offset).take(query.limit).cloned().collect(), total }
 }
 
-fn random_query(dice: &mut Dice, all: &[Known]) -> ResourceQuery {
+fn random_query(dice: &mut StoreRandom, all: &[ExpectedResource]) -> ResourceQuery {
     let mut labels = Vec::new();
     for (key, values) in [("size", ["small", "big"]), ("owner", ["owner 3", "owner 7"]), ("zone", ["a", "b"])]
     {
@@ -122,9 +124,9 @@ fn random_query(dice: &mut Dice, all: &[Known]) -> ResourceQuery {
     }
 }
 
-pub(crate) async fn every_filter_finds_what_a_plain_look_finds(store: &dyn Whole) {
+pub(crate) async fn every_filter_finds_what_a_plain_look_finds(store: &dyn FullStore) {
     let all = mixture(store).await;
-    let mut dice = Dice(11);
+    let mut dice = StoreRandom(11);
     let mut found_some = 0;
     for _ in 0..400 {
         let query = random_query(&mut dice, &all);
@@ -135,7 +137,7 @@ pub(crate) async fn every_filter_finds_what_a_plain_look_finds(store: &dyn Whole
     assert!(found_some > 100, "{found_some} questions say too little");
 }
 
-pub(crate) async fn pages_of_resources_have_no_gap_and_no_double(store: &dyn Whole) {
+pub(crate) async fn pages_of_resources_have_no_gap_and_no_double(store: &dyn FullStore) {
     let all = mixture(store).await;
     let labels = vec![("size".to_owned(), vec!["small".to_owned()])];
     for (limit, labels) in [(1, vec![]), (7, labels.clone()), (1000, vec![]), (50, labels)] {
@@ -161,11 +163,16 @@ pub(crate) async fn pages_of_resources_have_no_gap_and_no_double(store: &dyn Who
     }
 }
 
-pub(crate) async fn what_is_due_comes_in_the_order_of_its_time(store: &dyn Whole) {
+pub(crate) async fn what_is_due_comes_in_the_order_of_its_time(store: &dyn FullStore) {
     for (n, due_at) in [Some(30), None, Some(10), Some(20), Some(10)].into_iter().enumerate() {
         let due_at: Option<Timestamp> = due_at.map(at);
-        let new =
-            Portrait { kind: "lease".into(), record: String::new(), labels: vec![], gone_at: None, due_at };
+        let new = RecordUpdate {
+            kind: "lease".into(),
+            record: String::new(),
+            labels: vec![],
+            gone_at: None,
+            due_at,
+        };
         write(store, resource_write(&n.to_string(), Expect::Absent, Some(new))).await;
     }
     let due = async |by, limit| -> Vec<String> {

@@ -1,21 +1,21 @@
 use engine::secret::{ExposeSecret, KeyRing, Sealed, SealedCount, Sealer, SharedRing, count_sealed, reseal};
-use engine::store::{Create, Expect, Portrait, ResourceWrite, Write};
+use engine::store::{Create, Expect, RecordUpdate, ResourceWrite, Write};
 use engine::{Body, Changes, OperationId};
 use serde_json::json;
 
 use crate::fixture::*;
-use crate::house::Whole;
+use crate::store_fixture::FullStore;
 
 fn fact(seq: u32, sealed: &Sealed) -> engine::Event {
     let facts = [("token".to_owned(), json!(sealed))].into();
     event(seq, Body::Stepped { changes: Changes { facts, ..Changes::default() }, started: None })
 }
 
-async fn record(store: &dyn Whole, name: &str, text: String) {
-    let portrait =
-        Portrait { kind: "source".into(), record: text, labels: vec![], gone_at: None, due_at: None };
-    let (name, tenant, portrait) = (name.to_owned(), "acme".to_owned(), Some(portrait));
-    let write = ResourceWrite { name, tenant, expect: Expect::Absent, portrait, at: at(1) };
+async fn record(store: &dyn FullStore, name: &str, text: String) {
+    let record_update =
+        RecordUpdate { kind: "source".into(), record: text, labels: vec![], gone_at: None, due_at: None };
+    let (name, tenant, record_update) = (name.to_owned(), "acme".to_owned(), Some(record_update));
+    let write = ResourceWrite { name, tenant, expect: Expect::Absent, record_update, at: at(1) };
     store.commit(Write::Resource(Box::new(write))).await.unwrap();
 }
 
@@ -26,7 +26,7 @@ fn opened(sealer: &Sealer, texts: &[String]) -> Vec<String> {
     texts.iter().map(|text| open(text).expose_secret().to_owned()).collect()
 }
 
-pub(crate) async fn values_are_sealed_again_but_not_under_a_node_that_works(store: &dyn Whole) {
+pub(crate) async fn values_are_sealed_again_but_not_under_a_node_that_works(store: &dyn FullStore) {
     let mut keys = KeyRing::generate();
     let old = keys.active().to_owned();
     let ring = SharedRing::new(keys.clone());
@@ -77,20 +77,20 @@ pub(crate) async fn values_are_sealed_again_but_not_under_a_node_that_works(stor
     assert_eq!(opened(&of_source, &[record]), ["record"]);
 }
 
-pub(crate) async fn what_changed_since_it_was_read_is_not_replaced(store: &dyn Whole) {
+pub(crate) async fn what_changed_since_it_was_read_is_not_replaced(store: &dyn FullStore) {
     let node = joined(store).await;
     let hold = start(store, node, Create { params: "sealed:1:k1:AAAA".into(), ..owned(node) }).await;
     park(store, park_of(hold)).await.unwrap();
     let page = |place| store.sealed_page(place, "sealed:1:k1", None);
-    let rows = page(engine::store::SealedPlace::Params).await.unwrap().rows;
+    let rows = page(engine::store::SealedColumn::Params).await.unwrap().rows;
     assert_eq!((rows.len(), rows[0].text.as_str()), (1, "sealed:1:k1:AAAA"));
     assert!(store.replace_sealed(&rows[0], "one").await.unwrap());
     assert!(!store.replace_sealed(&rows[0], "two").await.unwrap());
     assert_eq!(show(store, hold.id).await.params, "one");
-    assert!(page(engine::store::SealedPlace::Params).await.unwrap().rows.is_empty());
+    assert!(page(engine::store::SealedColumn::Params).await.unwrap().rows.is_empty());
 }
 
-pub(crate) async fn unfinished_operations_are_read_as_they_are_saved(store: &dyn Whole) {
+pub(crate) async fn unfinished_operations_are_read_as_they_are_saved(store: &dyn FullStore) {
     let node = joined(store).await;
     let mut ids = Vec::new();
     for _ in 0..3 {

@@ -1,8 +1,8 @@
-use engine::store::{Append, Claimed, Hold, Park, Receipt, TakenSignal, Write};
+use engine::store::{Append, Claimed, Ownership, Park, Receipt, TakenSignal, Write};
 use serde_json::Value;
 
 use crate::fixture::*;
-use crate::house::Whole;
+use crate::store_fixture::FullStore;
 
 /// The key and the payload of the signal that a claim found.
 fn said(claimed: &Claimed) -> Option<(&str, Value)> {
@@ -14,14 +14,21 @@ fn taken(claimed: &Claimed, seq: u32) -> Write {
     let signal = claimed.signal.as_ref().unwrap();
     let consumes = Some(Box::new(TakenSignal { key: signal.key.clone(), number: signal.number }));
     let event = stepped(seq);
-    Write::Append(Append { id: claimed.id, event, phase: None, heard: None, consumes, portrait: None })
+    Write::Append(Append {
+        id: claimed.id,
+        event,
+        phase: None,
+        processed: None,
+        consumes,
+        record_update: None,
+    })
 }
 
-fn waiting(hold: Hold, key: &str) -> Park {
+fn waiting(hold: Ownership, key: &str) -> Park {
     Park { key: Some(key.into()), ..park_of(hold) }
 }
 
-pub(crate) async fn a_signal_before_the_wait_ends_it_at_once(store: &dyn Whole) {
+pub(crate) async fn a_signal_before_the_wait_ends_it_at_once(store: &dyn FullStore) {
     let node = joined(store).await;
     assert_eq!(signal(store, "built", 7, 5).await, Receipt::Woke(0));
     let hold = running(store, node).await;
@@ -31,7 +38,7 @@ pub(crate) async fn a_signal_before_the_wait_ends_it_at_once(store: &dyn Whole) 
     assert_eq!(said(&claimed), Some(("built", 7.into())));
 }
 
-pub(crate) async fn a_signal_during_the_wait_ends_it(store: &dyn Whole) {
+pub(crate) async fn a_signal_during_the_wait_ends_it(store: &dyn FullStore) {
     let node = joined(store).await;
     let (hold, other) = (running(store, node).await, running(store, node).await);
     park(store, waiting(hold, "built")).await.unwrap();
@@ -42,7 +49,7 @@ pub(crate) async fn a_signal_during_the_wait_ends_it(store: &dyn Whole) {
     assert_eq!((claimed.id, said(&claimed)), (hold.id, Some(("built", 7.into()))));
 }
 
-pub(crate) async fn a_signal_for_a_running_operation_is_found_at_its_next_park(store: &dyn Whole) {
+pub(crate) async fn a_signal_for_a_running_operation_is_found_at_its_next_park(store: &dyn FullStore) {
     let node = joined(store).await;
     let hold = running(store, node).await;
     park(store, waiting(hold, "built")).await.unwrap();
@@ -59,7 +66,7 @@ pub(crate) async fn a_signal_for_a_running_operation_is_found_at_its_next_park(s
     assert_eq!(show(store, hold.id).await.summary.due_at, Some(at(50)));
 }
 
-pub(crate) async fn a_signal_is_gone_when_an_event_has_taken_it_over(store: &dyn Whole) {
+pub(crate) async fn a_signal_is_gone_when_an_event_has_taken_it_over(store: &dyn FullStore) {
     let node = joined(store).await;
     let hold = running(store, node).await;
     signal(store, "built", 7, 5).await;
@@ -77,7 +84,7 @@ pub(crate) async fn a_signal_is_gone_when_an_event_has_taken_it_over(store: &dyn
 
 /// The second one comes between the claim and the event that takes over the first, in the same microsecond and
 /// with the same payload.
-pub(crate) async fn a_second_signal_is_not_deleted_unread(store: &dyn Whole) {
+pub(crate) async fn a_second_signal_is_not_deleted_unread(store: &dyn FullStore) {
     let node = joined(store).await;
     let hold = running(store, node).await;
     signal(store, "built", 7, 5).await;
@@ -94,7 +101,7 @@ pub(crate) async fn a_second_signal_is_not_deleted_unread(store: &dyn Whole) {
 }
 
 pub(crate) async fn taking_a_signal_over_and_sending_the_next_at_the_same_moment_lose_nothing(
-    store: &dyn Whole,
+    store: &dyn FullStore,
 ) {
     let node = joined(store).await;
     for n in 0..100 {
@@ -112,7 +119,7 @@ pub(crate) async fn taking_a_signal_over_and_sending_the_next_at_the_same_moment
     }
 }
 
-pub(crate) async fn a_signal_ends_every_wait_for_it_and_the_last_payload_counts(store: &dyn Whole) {
+pub(crate) async fn a_signal_ends_every_wait_for_it_and_the_last_payload_counts(store: &dyn FullStore) {
     let node = joined(store).await;
     let holds = [running(store, node).await, running(store, node).await];
     for hold in holds {
@@ -125,7 +132,7 @@ pub(crate) async fn a_signal_ends_every_wait_for_it_and_the_last_payload_counts(
     assert!(claimed.iter().all(|claimed| said(claimed) == Some(("built", 8.into()))));
 }
 
-pub(crate) async fn signals_and_parks_at_the_same_moment_lose_nothing(store: &dyn Whole) {
+pub(crate) async fn signals_and_parks_at_the_same_moment_lose_nothing(store: &dyn FullStore) {
     let node = joined(store).await;
     let round = async |n: usize| {
         let hold = running(store, node).await;

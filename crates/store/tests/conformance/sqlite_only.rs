@@ -1,6 +1,6 @@
 use std::os::unix::fs::PermissionsExt;
 
-use engine::store::{Query, Receipt, Store, StoreError};
+use engine::store::{OperationQuery, Receipt, Store, StoreError};
 use store::SqliteStore;
 
 use crate::fixture::*;
@@ -30,7 +30,10 @@ async fn everything_is_there_after_opening_again() {
 
     let second = SqliteStore::open(&path).unwrap();
     assert_eq!(numbers(&*second, hold.id).await, [1, 2]);
-    assert_eq!(second.list(&Query { limit: 10, ..Query::default() }).await.unwrap().len(), 2);
+    assert_eq!(
+        second.list(&OperationQuery { limit: 10, ..OperationQuery::default() }).await.unwrap().len(),
+        2
+    );
     // A node of a process that is gone owns nothing any more, even if nobody says its name.
     let node = joined(&*second).await;
     let claimed = claim_one(&*second, node, LATE).await;
@@ -83,7 +86,7 @@ async fn an_event_of_a_newer_release_is_left_to_a_newer_release() {
 
 #[tokio::test]
 async fn a_look_at_an_older_database_changes_nothing_in_it() {
-    use engine::store::{SavedReader, SealedPlace};
+    use engine::store::{SavedReader, SealedColumn};
 
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("operations.db");
@@ -99,7 +102,7 @@ async fn a_look_at_an_older_database_changes_nothing_in_it() {
     let before = std::fs::read(&path).unwrap();
     let reader = store::SqliteReader::open(&path).unwrap();
     assert_eq!(reader.unfinished(None, 10).await.unwrap().len(), 1);
-    assert_eq!(reader.sealed_page(SealedPlace::Journal, "", None).await.unwrap().rows.len(), 1);
+    assert_eq!(reader.sealed_page(SealedColumn::Journal, "", None).await.unwrap().rows.len(), 1);
     drop(reader);
     assert!(std::fs::read(&path).unwrap() == before, "the file is as it was");
 }

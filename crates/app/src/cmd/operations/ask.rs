@@ -11,7 +11,7 @@ use super::list::pages;
 use super::wait::{Goal, WaitArgs, wait_or_fail};
 use crate::cli::Global;
 use crate::client::{PlatformClient, word};
-use crate::cmd::wait::Ended;
+use crate::cmd::wait::WaitResult;
 use crate::config::Period;
 use crate::exit::Exit;
 use crate::output::Format;
@@ -76,11 +76,11 @@ pub(super) async fn run(
         }
         let goal = Goal::from(verb);
         match wait_or_fail(client, operation.id, goal, args.waiting.timeout).await {
-            Ok(Ended::With(operation)) => {
+            Ok(WaitResult::With(operation)) => {
                 exit = first(exit, judged(&operation, goal));
                 items.push(operation);
             }
-            Ok(Ended::Left(exit)) => return Ok(exit),
+            Ok(WaitResult::Left(exit)) => return Ok(exit),
             Err(error) => exit = first(exit, refuse(operation.id, &error)),
         }
     }

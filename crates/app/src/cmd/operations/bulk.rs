@@ -14,11 +14,11 @@ use super::rows::phase_cell;
 use super::wait::{Goal, Notice, WaitArgs, look, looking, patient};
 use crate::cli::Global;
 use crate::client::PlatformClient;
-use crate::cmd::wait::{Ended, or_come_back};
+use crate::cmd::wait::{WaitResult, or_come_back};
 use crate::config::Period;
 use crate::exit::{Exit, TimedOut};
 use crate::hint;
-use crate::output::{self, Answer, Cell, Format, ProgressPrinter, Table, note};
+use crate::output::{self, Cell, Format, ProgressPrinter, Render, Table, note};
 
 /// How many calls are under way at the same time.
 const AT_ONCE: usize = 32;
@@ -33,7 +33,7 @@ struct Bulk {
     by_phase: Vec<(Phase, usize)>,
 }
 
-impl Answer for Bulk {
+impl Render for Bulk {
     fn table(&self, _is_wide: bool) -> Table {
         if self.by_phase.is_empty() {
             let mut table = Table::new(["SUBMITTED"]);
@@ -61,7 +61,7 @@ pub(super) async fn run(
 ) -> Result<Exit> {
     let all = hint::command("operations list");
     match or_come_back(&all, submit_and_wait(global, body, keys, waiting, client)).await? {
-        Ended::With(exit) | Ended::Left(exit) => Ok(exit),
+        WaitResult::With(exit) | WaitResult::Left(exit) => Ok(exit),
     }
 }
 
@@ -102,11 +102,11 @@ async fn submit_all(
     keys: &[String],
     limit: Period,
 ) -> Result<Vec<Uuid>> {
-    let (pace, notice) = (patient(limit.get()), Notice::default());
+    let (interval, notice) = (patient(limit.get()), Notice::default());
     let (progress, count) = (ProgressPrinter::to_stderr(), Counter::new(0_usize));
     let one = async |key: &String| {
         let submit = async || client.submit(body, key).await;
-        let operation = client.http.retry(pace, submit, |news| notice.news(&news)).await?;
+        let operation = client.http.retry(interval, submit, |updates| notice.updates(&updates)).await?;
         count.set(count.get() + 1);
         progress.line(&format!("submitted {} of {}", count.get(), keys.len()));
         Ok(operation.id)
@@ -142,11 +142,11 @@ impl End {
 }
 
 async fn wait_all(client: &PlatformClient, ids: &[Uuid], limit: Period) -> Result<Vec<End>> {
-    let (pace, notice) = (looking(limit.get()), Notice::default());
+    let (interval, notice) = (looking(limit.get()), Notice::default());
     let (progress, count) = (ProgressPrinter::to_stderr(), Counter::new(0_usize));
     let one = async |id: &Uuid| {
         let look = async || look(client, *id, Goal::Success).await;
-        let waited = client.http.wait_until(pace, look, |news| notice.news(&news)).await;
+        let waited = client.http.wait_until(interval, look, |updates| notice.updates(&updates)).await;
         count.set(count.get() + 1);
         progress.line(&format!("finished {} of {}", count.get(), ids.len()));
         match waited? {

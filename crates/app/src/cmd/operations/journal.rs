@@ -7,7 +7,7 @@ use clap::Args;
 use crate::cli::Global;
 use crate::client::PlatformClient;
 use crate::exit::Exit;
-use crate::output::{self, Answer, Cell, Table, local};
+use crate::output::{self, Cell, Render, Table, local};
 
 /// The most that a server puts on one page.
 const PAGE_MAX: u16 = 500;
@@ -26,7 +26,7 @@ pub(super) struct JournalArgs {
     id: String,
 }
 
-impl Answer for JournalPage {
+impl Render for JournalPage {
     fn table(&self, is_wide: bool) -> Table {
         let columns: &[&str] =
             if is_wide { &["SEQ", "AT", "KIND", "STEP", "TEXT", "DATA"] } else { &["SEQ", "AT", "TEXT"] };

@@ -1,13 +1,13 @@
 //! Operations as lines of a table.
 
-use api::types::{Moment, Operation, OperationPage, Phase};
+use api::types::{Operation, OperationPage, Phase, WireTime};
 use engine::{Clock, Timestamp, WallClock};
 
-use crate::output::{Answer, Cell, Mood, Table, age};
+use crate::output::{Cell, Mood, Render, Table, age};
 
 const REASON_CHARS_MAX: usize = 60;
 
-impl Answer for OperationPage {
+impl Render for OperationPage {
     fn table(&self, is_wide: bool) -> Table {
         let now = WallClock.now();
         let mut table = if is_wide {
@@ -72,11 +72,11 @@ pub(crate) fn phase_cell(phase: Phase) -> Cell {
 }
 
 /// The engine's own kind of moment, with which ages are counted.
-pub(super) fn timestamp(at: Moment) -> Timestamp {
+pub(super) fn timestamp(at: WireTime) -> Timestamp {
     let micros = at.0.unix_timestamp_nanos() / 1000;
     Timestamp(i64::try_from(micros).unwrap_or(i64::MAX))
 }
 
-pub(crate) fn ago(now: Timestamp, at: Moment) -> String {
+pub(crate) fn ago(now: Timestamp, at: WireTime) -> String {
     age(now, timestamp(at))
 }

@@ -10,8 +10,8 @@ use uuid::Uuid;
 use super::wait::{Goal, Notice, WaitArgs, patient, wait_or_fail, way_back};
 use super::{bulk, params, watch};
 use crate::cli::Global;
-use crate::client::{Answered, PlatformClient};
-use crate::cmd::wait::Ended;
+use crate::client::{CallResult, PlatformClient};
+use crate::cmd::wait::WaitResult;
 use crate::config::Period;
 use crate::exit::{Exit, UsageError};
 use crate::hint;
@@ -103,8 +103,8 @@ pub(super) async fn run(global: &Global, args: &SubmitArgs, client: &PlatformCli
     if args.watch {
         note(format!("operation {id}"));
         return match watch::follow(global.output, client, id, Some(timeout)).await? {
-            Ended::With(phase) => Ok(Goal::Success.exit(phase)),
-            Ended::Left(exit) => Ok(exit),
+            WaitResult::With(phase) => Ok(Goal::Success.exit(phase)),
+            WaitResult::Left(exit) => Ok(exit),
         };
     }
     if args.waiting.wait {
@@ -113,8 +113,8 @@ pub(super) async fn run(global: &Global, args: &SubmitArgs, client: &PlatformCli
             output::data(&id.to_string())?;
         }
         return match wait_or_fail(client, id, Goal::Success, timeout).await? {
-            Ended::With(operation) => finished(global.output, &operation),
-            Ended::Left(exit) => Ok(exit),
+            WaitResult::With(operation) => finished(global.output, &operation),
+            WaitResult::Left(exit) => Ok(exit),
         };
     }
     match global.output {
@@ -129,12 +129,12 @@ pub(super) async fn run(global: &Global, args: &SubmitArgs, client: &PlatformCli
 
 /// A server that is not there is an error at once; an answer that was lost on the way is asked for again,
 /// with the same key.
-async fn submit(client: &PlatformClient, body: &Submit, key: &str, timeout: Period) -> Answered<Operation> {
+async fn submit(client: &PlatformClient, body: &Submit, key: &str, timeout: Period) -> CallResult<Operation> {
     let submit = async || client.submit(body, key).await;
     match submit().await {
         Err(CallError::Lost { .. }) => {
             let notice = Notice::default();
-            client.http.retry(patient(timeout.get()), submit, |news| notice.news(&news)).await
+            client.http.retry(patient(timeout.get()), submit, |updates| notice.updates(&updates)).await
         }
         answer => answer,
     }

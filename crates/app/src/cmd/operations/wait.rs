@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::time::Duration;
 
 use anyhow::Result;
-use api::client::{CallError, Look, News, Pace};
+use api::client::{CallError, PollInterval, PollResult, WaitEvent};
 use api::types::{Operation, OperationDetail, Phase, StepState, Verb};
 use clap::Args;
 use engine::{Clock, WallClock};
@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use super::rows::timestamp;
 use crate::client::PlatformClient;
-use crate::cmd::wait::{Ended, Waiting};
+use crate::cmd::wait::{WaitResult, Waiting};
 use crate::config::Period;
 use crate::exit::Exit;
 use crate::hint;
@@ -53,12 +53,12 @@ impl From<Verb> for Goal {
 
 impl Goal {
     /// Whether it was reached, once nothing more will happen by itself; nothing while it may.
-    pub(super) fn verdict(self, phase: Phase, has_wish: bool) -> Option<bool> {
+    pub(super) fn verdict(self, phase: Phase, has_control: bool) -> Option<bool> {
         match (self, phase) {
             (Goal::Success, Phase::Succeeded) | (Goal::Cancelled, Phase::Cancelled) => Some(true),
-            (Goal::Paused, Phase::Paused) if !has_wish => Some(true),
+            (Goal::Paused, Phase::Paused) if !has_control => Some(true),
             // Somebody just asked it to go on, so it will not stay stuck.
-            (_, Phase::Stuck) if has_wish => None,
+            (_, Phase::Stuck) if has_control => None,
             (_, phase) if phase.is_final() || phase == Phase::Stuck => Some(false),
             _ => None,
         }
@@ -74,15 +74,15 @@ pub(super) async fn look(
     client: &PlatformClient,
     id: Uuid,
     goal: Goal,
-) -> Result<Look<Operation>, CallError> {
+) -> Result<PollResult<Operation>, CallError> {
     let detail = client.show(id).await?;
     let is_over = goal.verdict(detail.operation.phase, detail.operation.asked.is_some()).is_some();
     if is_over {
-        return Ok(Look::over(detail.operation));
+        return Ok(PollResult::over(detail.operation));
     }
     let (words, now) = (in_words(&detail), WallClock.now());
     let next_attempt = detail.next_attempt.map(|at| timestamp(at).since(now));
-    Ok(Look { next_attempt, ..Look::going(detail.operation, words) })
+    Ok(PollResult { next_attempt, ..PollResult::going(detail.operation, words) })
 }
 
 /// `waiting at greet: the greeter answered 503`.
@@ -102,10 +102,10 @@ pub(super) async fn wait_or_fail(
     id: Uuid,
     goal: Goal,
     limit: Period,
-) -> Result<Ended<Operation>> {
+) -> Result<WaitResult<Operation>> {
     let limit = limit.get();
     let waiting =
-        Waiting { what: format!("operation {id}"), way_back: way_back(id), pace: looking(limit), limit };
+        Waiting { what: format!("operation {id}"), way_back: way_back(id), interval: looking(limit), limit };
     let mut progress = ProgressPrinter::to_stderr();
     waiting.until(&client.http, &mut progress, async || look(client, id, goal).await).await
 }
@@ -116,13 +116,13 @@ pub(super) fn way_back(id: Uuid) -> String {
 }
 
 /// How to look at what runs.
-pub(super) fn looking(limit: Duration) -> Pace {
-    Pace::new(FIRST_LOOK, SLOWEST_LOOK, Some(limit))
+pub(super) fn looking(limit: Duration) -> PollInterval {
+    PollInterval::new(FIRST_LOOK, SLOWEST_LOOK, Some(limit))
 }
 
 /// How to call a server that may be away, as when it is restarted.
-pub(super) fn patient(limit: Duration) -> Pace {
-    Pace::new(FIRST_RETRY, SLOWEST_RETRY, Some(limit))
+pub(super) fn patient(limit: Duration) -> PollInterval {
+    PollInterval::new(FIRST_RETRY, SLOWEST_RETRY, Some(limit))
 }
 
 /// Says once that a server is away, however many wait for it.
@@ -130,8 +130,8 @@ pub(super) fn patient(limit: Duration) -> Pace {
 pub(super) struct Notice(Cell<bool>);
 
 impl Notice {
-    pub(super) fn news(&self, news: &News<'_>) {
-        if let News::Away(error) = news
+    pub(super) fn updates(&self, updates: &WaitEvent<'_>) {
+        if let WaitEvent::Away(error) = updates
             && !self.0.replace(true)
         {
             note(format!("{error}; trying again"));
@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn a_wait_ends_where_nothing_more_happens_by_itself() {
-        for (goal, phase, has_wish, expected) in [
+        for (goal, phase, has_control, expected) in [
             (Goal::Success, Phase::Running, false, None),
             (Goal::Success, Phase::Paused, false, None),
             (Goal::Success, Phase::Succeeded, false, Some(true)),
@@ -158,7 +158,7 @@ mod tests {
             (Goal::Paused, Phase::Paused, true, None),
             (Goal::Paused, Phase::Succeeded, false, Some(false)),
         ] {
-            assert_eq!(goal.verdict(phase, has_wish), expected, "{goal:?} {phase} {has_wish}");
+            assert_eq!(goal.verdict(phase, has_control), expected, "{goal:?} {phase} {has_control}");
         }
     }
 }

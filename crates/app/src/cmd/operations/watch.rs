@@ -10,7 +10,7 @@ use uuid::Uuid;
 use super::wait::{Goal, Notice, patient, way_back};
 use crate::cli::Global;
 use crate::client::PlatformClient;
-use crate::cmd::wait::{Ended, or_come_back};
+use crate::cmd::wait::{WaitResult, or_come_back};
 use crate::config::Period;
 use crate::exit::{Exit, TimedOut};
 use crate::output::{self, Format, local, note, printable};
@@ -40,8 +40,8 @@ pub(super) struct WatchArgs {
 pub(super) async fn run(global: &Global, args: &WatchArgs, client: &PlatformClient) -> Result<Exit> {
     let id = client.find_operation(&args.id).await?;
     match follow(global.output, client, id, args.timeout).await? {
-        Ended::With(phase) => Ok(Goal::Success.exit(phase)),
-        Ended::Left(exit) => Ok(exit),
+        WaitResult::With(phase) => Ok(Goal::Success.exit(phase)),
+        WaitResult::Left(exit) => Ok(exit),
     }
 }
 
@@ -52,7 +52,7 @@ pub async fn follow(
     client: &PlatformClient,
     id: Uuid,
     limit: Option<Period>,
-) -> Result<Ended<Phase>> {
+) -> Result<WaitResult<Phase>> {
     let way_back = way_back(id);
     or_come_back(&way_back, async {
         let following = follow_for_ever(format, client, id);
@@ -69,7 +69,8 @@ async fn follow_for_ever(format: Format, client: &PlatformClient, id: Uuid) -> R
     let (mut last, notice) = (0, Notice::default());
     loop {
         let open = async || client.events(id, last).await;
-        let mut events = client.http.retry(patient(AWAY_LIMIT), open, |news| notice.news(&news)).await?;
+        let mut events =
+            client.http.retry(patient(AWAY_LIMIT), open, |updates| notice.updates(&updates)).await?;
         loop {
             match events.next().await {
                 Ok(Some(message)) if message.event == "end" => {

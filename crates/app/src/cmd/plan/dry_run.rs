@@ -8,7 +8,7 @@ use crate::client::PlatformClient;
 use crate::cmd;
 use crate::exit::Exit;
 use crate::given;
-use crate::output::{self, Answer, Cell, Format, Table, note};
+use crate::output::{self, Cell, Format, Render, Table, note};
 
 pub(super) async fn run(global: &Global, workflow: &str, params: &str) -> Result<Exit> {
     let Some(dry_run) = global.app.dry_runs().find(|known| known.workflow == workflow) else {
@@ -41,7 +41,7 @@ async fn declared(global: &Global, workflow: &str, params: &str) -> Result<Exit>
     Ok(Exit::GOOD)
 }
 
-impl Answer for DryRunCalls {
+impl Render for DryRunCalls {
     fn table(&self, _is_wide: bool) -> Table {
         let mut table = Table::new(["WEIGHT", "STEP", "CALL", "UNDO", "DEPENDS ON"]);
         for call in &self.calls {

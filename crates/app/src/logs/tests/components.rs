@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use tracing::{debug, error, info, info_span, warn};
 
 use super::*;
-use crate::logs::component_file::{ComponentFile, Limits};
+use crate::logs::component_file::{ComponentFile, FileLimits};
 
 /// 2023-08-28 18:31:34 UTC.
 const MOMENT: i64 = 1_693_247_494;
@@ -77,7 +77,7 @@ impl Shelf {
         drop(logs);
     }
 
-    fn file(&self, limits: Limits, clock: &Arc<Hands>) -> ComponentFile {
+    fn file(&self, limits: FileLimits, clock: &Arc<Hands>) -> ComponentFile {
         let clock = Arc::clone(clock) as Arc<dyn Clock>;
         ComponentFile::open(self.path("engine.log"), limits, true, clock, Arc::default()).unwrap()
     }
@@ -88,7 +88,7 @@ const HEADER: &str = concat!(
     env!("CARGO_PKG_VERSION"),
     "\n"
 );
-const LARGE: Limits = Limits { bytes: 1_000_000, keep: 10 };
+const LARGE: FileLimits = FileLimits { bytes: 1_000_000, keep: 10 };
 
 #[test]
 fn the_lines_look_as_operators_know_them() {
@@ -159,7 +159,7 @@ fn an_access_has_the_common_form_and_cannot_forge_another_one() {
 }
 
 #[test]
-fn the_severity_decides_and_trouble_says_to_which_request_it_belongs() {
+fn the_severity_decides_and_failure_says_to_which_request_it_belongs() {
     let code = || {
         let _request = info_span!("request", request.id = "r1").entered();
         debug!(target: "opennebula", "one");
@@ -229,7 +229,7 @@ fn a_start_that_logged_nothing_leaves_nothing_behind() {
 fn a_large_log_is_put_aside_and_the_oldest_go() {
     let shelf = Shelf::new();
     let clock = Arc::new(Hands::default());
-    let limits = Limits { bytes: 200, keep: 3 };
+    let limits = FileLimits { bytes: 200, keep: 3 };
     fs::write(shelf.path("engine.log.note"), "not ours").unwrap();
     let mut file = shelf.file(limits, &clock);
     for n in 0..100 {
@@ -245,7 +245,7 @@ fn a_large_log_is_put_aside_and_the_oldest_go() {
     }
     assert!(shelf.read("engine.log").contains("line 099"));
 
-    let none = Limits { bytes: 200, keep: 0 };
+    let none = FileLimits { bytes: 200, keep: 0 };
     drop(file);
     drop(shelf.file(none, &clock));
     assert_eq!(shelf.names(), ["engine.log", "engine.log.note"]);
@@ -275,7 +275,7 @@ fn a_log_that_was_moved_away_is_begun_anew_when_asked() {
 }
 
 #[test]
-fn a_full_disk_is_told_once_and_stops_nobody() {
+fn a_full_disk_is_told_once_and_stops_no_one() {
     let shelf = Shelf::new();
     std::os::unix::fs::symlink("/dev/full", shelf.path("engine.log")).unwrap();
     let told = written(&[], || {

@@ -108,7 +108,7 @@ fn without_a_code_the_status_decides() {
 }
 
 #[test]
-fn words_of_the_far_side_fit_into_a_line() {
+fn words_of_the_external_system_fit_into_a_line() {
     let error = told(status(400), &ec2("A", &format!("a\nb{}", "x".repeat(9000))), None);
     assert!(error.message.starts_with("a bx") && error.message.chars().count() <= 500, "{error}");
     assert_eq!(told(status(400), &ec2("A", ""), None).message, "no reason was given");

@@ -14,13 +14,13 @@ const TOKEN: &str = "AQoDYXdzEPT//////////wEXAMPLEtc764bNrC9SAPBSM22wDOk4x4HIZ8j
 const VANILLA_GET: &str = "5fa00fa31553b73ebf1942676e86291e8372ff2a2260956d9b8aae1d763fbf31";
 const VANILLA_POST: &str = "5da7c1a2acd57cee7505fc6676e4e544621c30862966e37dddb68e92efbe5d6b";
 
-fn keys() -> Keys {
+fn keys() -> AccessKeys {
     let secret = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY".into();
-    Keys { id: "AKIDEXAMPLE".to_owned(), secret, session: None }
+    AccessKeys { id: "AKIDEXAMPLE".to_owned(), secret, session: None }
 }
 
-fn at() -> Moment {
-    Moment::new(Timestamp::parse("2015-08-30T12:36:00Z").unwrap())
+fn at() -> AmzDate {
+    AmzDate::new(Timestamp::parse("2015-08-30T12:36:00Z").unwrap())
 }
 
 fn request<'a>(
@@ -168,18 +168,18 @@ fn a_path_that_is_escaped_already_is_escaped_once_more() {
 #[test]
 fn the_same_request_is_signed_alike_and_any_other_is_not() {
     let headers = [HOST, DATE];
-    let sign = |keys: &Keys, service: &str, region: &str, at: &str, request: &Request<'_>| {
-        let at = Moment::new(Timestamp::parse(at).unwrap());
+    let sign = |keys: &AccessKeys, service: &str, region: &str, at: &str, request: &Request<'_>| {
+        let at = AmzDate::new(Timestamp::parse(at).unwrap());
         authorization(keys, &Scope { service, region, at: &at }, request)
     };
     let now = "2026-03-01T00:00:00Z";
     let whole = || Request { body: b"Action=x", ..request("POST", "/a", "b=c", &headers) };
     let ours = keys();
-    let other_secret = Keys { secret: "another".into(), ..keys() };
+    let other_secret = AccessKeys { secret: "another".into(), ..keys() };
     let other_headers = [HOST, ("X-Amz-Date", "20150830T123601Z")];
     let all = [
         sign(&ours, "ec2", "us-east-1", now, &whole()),
-        sign(&Keys { id: "AKIDOTHER".to_owned(), ..keys() }, "ec2", "us-east-1", now, &whole()),
+        sign(&AccessKeys { id: "AKIDOTHER".to_owned(), ..keys() }, "ec2", "us-east-1", now, &whole()),
         sign(&other_secret, "ec2", "us-east-1", now, &whole()),
         sign(&ours, "sts", "us-east-1", now, &whole()),
         sign(&ours, "ec2", "us-east-2", now, &whole()),
@@ -206,8 +206,8 @@ fn the_same_request_is_signed_alike_and_any_other_is_not() {
 #[test]
 fn a_moment_is_written_without_its_fraction() {
     assert_eq!(
-        Moment::new(Timestamp::parse("2026-01-02T03:04:05.999Z").unwrap()).as_str(),
+        AmzDate::new(Timestamp::parse("2026-01-02T03:04:05.999Z").unwrap()).as_str(),
         "20260102T030405Z"
     );
-    assert_eq!(Moment::new(Timestamp(-1)).as_str(), "19691231T235959Z");
+    assert_eq!(AmzDate::new(Timestamp(-1)).as_str(), "19691231T235959Z");
 }

@@ -19,7 +19,7 @@ fn elements_are_found_by_their_paths() {
     let items: Vec<&Element> = answer.items("set").collect();
     assert_eq!(items.len(), 2);
     assert_eq!(items[1].maybe_word("name"), Ok(None));
-    assert_eq!(items[1].word("name"), Err(Unreadable::Part("name")));
+    assert_eq!(items[1].word("name"), Err(ResponseXmlError::Part("name")));
     assert_eq!(answer.items("nothing").count(), 0);
 }
 
@@ -27,7 +27,7 @@ fn elements_are_found_by_their_paths() {
 fn what_is_no_word_is_not_taken_for_one() {
     for text in ["a\nb", "a&#9;b", &"x".repeat(256)] {
         let answer = read(&format!("<a><b>{text}</b></a>")).unwrap();
-        assert_eq!(answer.maybe_word("b"), Err(Unreadable::Part("b")), "{text:?}");
+        assert_eq!(answer.maybe_word("b"), Err(ResponseXmlError::Part("b")), "{text:?}");
     }
     let answer = read(&format!("<a><b>{}</b></a>", "x".repeat(255))).unwrap();
     assert_eq!(answer.word("b").unwrap().len(), 255);
@@ -37,8 +37,8 @@ fn what_is_no_word_is_not_taken_for_one() {
 fn what_is_no_number_is_not_taken_for_one() {
     for text in ["x", "-1", "4294967296", "1.5"] {
         let answer = read(&format!("<a><b>{text}</b></a>")).unwrap();
-        assert_eq!(answer.number::<u32>("b"), Err(Unreadable::Part("b")), "{text}");
-        assert_eq!(answer.maybe_number::<u32>("b"), Err(Unreadable::Part("b")), "{text}");
+        assert_eq!(answer.number::<u32>("b"), Err(ResponseXmlError::Part("b")), "{text}");
+        assert_eq!(answer.maybe_number::<u32>("b"), Err(ResponseXmlError::Part("b")), "{text}");
     }
 }
 

@@ -1,7 +1,10 @@
 //! What is known of clouds without asking them, and the cloud that makes nothing.
 
 use cloud::noop::Noop;
-use cloud::{Access, Account, KeyMaterial, Order, Place, Provider, ProviderKind, external_id, ssh_command};
+use cloud::{
+    Access, Account, CloudAccount, InstanceRequest, KeyMaterial, Provider, ProviderKind, external_id,
+    ssh_command,
+};
 use engine::secret::{ExposeSecret, SecretString};
 
 #[test]
@@ -89,8 +92,8 @@ async fn an_order_is_taken_and_nothing_is_made() {
     let access = Access::Name("nowhere".to_owned());
     let account =
         Account { org: "org".to_owned(), source: "7".to_owned(), provider: ProviderKind::Noop, access };
-    let place = Place { account: &account, region: "nowhere", session: "launch" };
-    let order = Order {
+    let place = CloudAccount { account: &account, region: "nowhere", session: "launch" };
+    let instance_request = InstanceRequest {
         image: Some("image".to_owned()),
         instance_type: None,
         template: None,
@@ -101,13 +104,13 @@ async fn an_order_is_taken_and_nothing_is_made() {
         subnet: None,
         security_groups: Vec::new(),
         tags: Vec::new(),
-        mark: "mark".to_owned(),
+        launch_tag: "mark".to_owned(),
     };
-    Noop.rehearse(&place, &order).await.unwrap();
-    assert_eq!(Noop.create(&place, &order, "token").await.unwrap().instances, []);
+    Noop.dry_run(&place, &instance_request).await.unwrap();
+    assert_eq!(Noop.create(&place, &instance_request, "token").await.unwrap().instances, []);
     assert_eq!(Noop.find(&place, "mark").await.unwrap(), []);
     assert!(Noop.image(&place, "image").await.unwrap().is_some_and(|image| image.is_available));
     let key = KeyMaterial { line: "ssh-ed25519 AAAA".to_owned() };
     let key = Noop.upload_key(&place, "alice", &key, "mark").await.unwrap();
-    assert_eq!((key.name.as_str(), key.mark.as_deref()), ("alice", Some("mark")));
+    assert_eq!((key.name.as_str(), key.launch_tag.as_deref()), ("alice", Some("mark")));
 }

@@ -31,16 +31,16 @@ fn without_token(url: &str) -> HttpDirector {
 
 #[tokio::test]
 async fn a_token_is_kept_until_shortly_before_its_end() {
-    let (house, clock) = (TestSandbox::new().await, Arc::new(TestClock::default()));
-    house.put("/director/script", &json!({"require_token": true})).await;
-    let error = without_token(&house.url("/director/graphql")).runtime("ga-1", "rt-1").await.unwrap_err();
+    let (fixture, clock) = (TestSandbox::new().await, Arc::new(TestClock::default()));
+    fixture.put("/director/script", &json!({"require_token": true})).await;
+    let error = without_token(&fixture.url("/director/graphql")).runtime("ga-1", "rt-1").await.unwrap_err();
     assert!(error.to_string().contains("does not accept our token"), "{error:?}");
-    let url = house.sandbox.url();
+    let url = fixture.sandbox.url();
     let director = director(&url, credentials(&url), &clock);
     assert_eq!(director.runtime("ga-1", "rt-1").await.unwrap(), None);
 
     // From here on a new token cannot be had, so what works works with the kept one.
-    house.arm("identity", json!({"kind": "error", "status": 500, "times": 0})).await;
+    fixture.arm("identity", json!({"kind": "error", "status": 500, "times": 0})).await;
     clock.advance(Duration::from_secs(3600 - 31));
     assert_eq!(director.runtime("ga-1", "rt-1").await.unwrap(), None);
     clock.advance(Duration::from_secs(1));
@@ -50,11 +50,11 @@ async fn a_token_is_kept_until_shortly_before_its_end() {
 
 #[tokio::test]
 async fn a_token_that_is_turned_down_is_fetched_again_once() {
-    let (house, clock) = (TestSandbox::new().await, Arc::new(TestClock::default()));
-    let url = house.sandbox.url();
+    let (fixture, clock) = (TestSandbox::new().await, Arc::new(TestClock::default()));
+    let url = fixture.sandbox.url();
     let director = director(&url, credentials(&url), &clock);
     assert_eq!(director.runtime("ga-1", "rt-1").await.unwrap(), None);
-    house.post("/identity/rotate", &json!({})).await;
+    fixture.post("/identity/rotate", &json!({})).await;
     assert_eq!(director.runtime("ga-1", "rt-1").await.unwrap(), None);
 }
 
@@ -75,14 +75,14 @@ async fn counting(status: StatusCode, expires_in: Option<u64>) -> TestServer {
 
 #[tokio::test]
 async fn a_director_that_never_accepts_us_is_asked_twice_and_no_more() {
-    let far_side = counting(StatusCode::UNAUTHORIZED, Some(3600)).await;
-    let director = director(&far_side.url, credentials(&far_side.url), &Arc::default());
+    let fake = counting(StatusCode::UNAUTHORIZED, Some(3600)).await;
+    let director = director(&fake.url, credentials(&fake.url), &Arc::default());
     let error = director.runtime("ga-1", "rt-1").await.unwrap_err();
     assert_eq!(
         error.to_string(),
         "director is broken: it does not accept our token: check the client id, secret and scope"
     );
-    let arrivals = far_side.arrivals();
+    let arrivals = fake.arrivals();
     let seen: Vec<_> =
         arrivals.iter().map(|arrival| arrival.headers["authorization"].to_str().unwrap()).collect();
     let basic = "Basic cHJvdmlzaW9uLWVuZ2luZTpzYW5kYm94LXNlY3JldA==";
@@ -92,9 +92,9 @@ async fn a_director_that_never_accepts_us_is_asked_twice_and_no_more() {
 
 #[tokio::test]
 async fn many_calls_at_once_fetch_one_token() {
-    let far_side = counting(StatusCode::OK, None).await;
+    let fake = counting(StatusCode::OK, None).await;
     let clock = Arc::new(TestClock::default());
-    let director = Arc::new(director(&far_side.url, credentials(&far_side.url), &clock));
+    let director = Arc::new(director(&fake.url, credentials(&fake.url), &clock));
     let calls: Vec<_> = (0..20)
         .map(|_| {
             let director = Arc::clone(&director);
@@ -104,7 +104,7 @@ async fn many_calls_at_once_fetch_one_token() {
     for call in calls {
         assert_eq!(call.await.unwrap().unwrap(), None);
     }
-    let fetched = || far_side.arrivals().iter().filter(|arrival| arrival.path == "/identity/token").count();
+    let fetched = || fake.arrivals().iter().filter(|arrival| arrival.path == "/identity/token").count();
     assert_eq!(fetched(), 1);
     // An identity that names no end gets asked again after some minutes.
     clock.advance(Duration::from_mins(5));
@@ -114,13 +114,13 @@ async fn many_calls_at_once_fetch_one_token() {
 
 #[tokio::test]
 async fn a_very_short_life_is_still_used() {
-    let far_side = counting(StatusCode::OK, Some(10)).await;
+    let fake = counting(StatusCode::OK, Some(10)).await;
     let clock = Arc::new(TestClock::default());
-    let director = director(&far_side.url, credentials(&far_side.url), &clock);
+    let director = director(&fake.url, credentials(&fake.url), &clock);
     for (advance, fetched) in [(0, 1), (4, 0), (1, 1)] {
         clock.advance(Duration::from_secs(advance));
         assert_eq!(director.runtime("ga-1", "rt-1").await.unwrap(), None);
-        let arrivals = far_side.arrivals();
+        let arrivals = fake.arrivals();
         let seen = arrivals.iter().filter(|arrival| arrival.path == "/identity/token").count();
         assert_eq!(seen, fetched, "after {advance} s");
     }
@@ -128,8 +128,8 @@ async fn a_very_short_life_is_still_used() {
 
 #[tokio::test]
 async fn an_identity_that_says_no_is_understood_and_our_secret_is_not_told() {
-    let house = TestSandbox::new().await;
-    let url = house.sandbox.url();
+    let fixture = TestSandbox::new().await;
+    let url = fixture.sandbox.url();
     let wrong = ClientCredentials { client_secret: "hunter2:&%".into(), ..credentials(&url) };
     assert!(!format!("{wrong:?}").contains("hunter2"));
     let error = director(&url, wrong, &Arc::default()).runtime("ga-1", "rt-1").await.unwrap_err();
@@ -137,9 +137,9 @@ async fn an_identity_that_says_no_is_understood_and_our_secret_is_not_told() {
         error.to_string(),
         "director is broken: its identity gives us no token (invalid_client): check id, secret and scope"
     );
-    house.arm("identity", json!({"kind": "error", "status": 429, "retry_after_s": 7})).await;
-    house.arm("identity", json!({"kind": "garbage"})).await;
-    house.arm("identity", json!({"kind": "drop_after"})).await;
+    fixture.arm("identity", json!({"kind": "error", "status": 429, "retry_after_s": 7})).await;
+    fixture.arm("identity", json!({"kind": "garbage"})).await;
+    fixture.arm("identity", json!({"kind": "drop_after"})).await;
     let director = director(&url, credentials(&url), &Arc::default());
     for expect in
         ["director asks to wait for 7 s", "director is broken: the answer is not a token", "director is not"]
@@ -158,8 +158,8 @@ async fn tokens_that_cannot_be_used_are_not_quoted() {
         r#"{"access_token":""}"#,
         r#"{"access_token":["hunter2"]}"#,
     ] {
-        let far_side = TestServer::start(move |_| body.into_response()).await;
-        let director = director(&far_side.url, credentials(&far_side.url), &Arc::default());
+        let fake = TestServer::start(move |_| body.into_response()).await;
+        let director = director(&fake.url, credentials(&fake.url), &Arc::default());
         let error = director.runtime("ga-1", "rt-1").await.unwrap_err();
         assert!(!error.is_final() && !format!("{error:?}").contains("hunter2"), "{error:?}");
     }
@@ -178,11 +178,11 @@ async fn pages_that_never_end_are_given_up() {
         ("c-1", "director is broken: it answered more than 50 pages of runtimes", 50),
         ("", "director is broken: it has more runtimes, but does not say where they begin", 1),
     ] {
-        let far_side = TestServer::start(page(cursor)).await;
-        let director = without_token(&far_side.url);
+        let fake = TestServer::start(page(cursor)).await;
+        let director = without_token(&fake.url);
         let error = director.runtimes_by_label("ga-1", "k", "v").await.unwrap_err();
         assert_eq!(error.to_string(), expect);
-        let arrivals = far_side.arrivals();
+        let arrivals = fake.arrivals();
         assert_eq!(arrivals.len(), calls);
         let first: serde_json::Value = serde_json::from_slice(&arrivals[0].body).unwrap();
         assert_eq!(first["variables"], json!({"key": "k", "query": "\"v\"", "first": 100}));
@@ -192,11 +192,11 @@ async fn pages_that_never_end_are_given_up() {
 
 #[tokio::test]
 async fn faults_come_back_sorted() {
-    let house = TestSandbox::new().await;
-    house.arm("director", json!({"kind": "garbage"})).await;
-    house.arm("director", json!({"kind": "error", "status": 429, "retry_after_s": 7})).await;
-    house.arm("director", json!({"kind": "drop_before"})).await;
-    let director = without_token(&house.url("/director/graphql"));
+    let fixture = TestSandbox::new().await;
+    fixture.arm("director", json!({"kind": "garbage"})).await;
+    fixture.arm("director", json!({"kind": "error", "status": 429, "retry_after_s": 7})).await;
+    fixture.arm("director", json!({"kind": "drop_before"})).await;
+    let director = without_token(&fixture.url("/director/graphql"));
     for expect in ["director is broken", "director asks to wait for 7 s", "director is not answering"] {
         let error = director.runtime("ga-1", "rt-1").await.unwrap_err();
         assert!(error.to_string().starts_with(expect), "{error}");

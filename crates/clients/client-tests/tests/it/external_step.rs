@@ -10,7 +10,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use engine::Timestamp;
 use engine::secret::{ExposeSecret, SecretString};
-use external_step::{About, Answer, Call, ExternalService, Verdict, Whose};
+use external_step::{ExternalService, OwnerContext, StepContext, StepRequest, StepResponse, Verdict};
 use http_client::DriverError;
 use serde_json::{Map, Value, json};
 
@@ -30,9 +30,9 @@ fn service(url: &str, timeout: Duration) -> ExternalService {
     ExternalService::new("external:motto", url, SECRET.into(), timeout).unwrap()
 }
 
-fn call(facts: &Map<String, Value>) -> Call<'_> {
-    let operation = About { id: "op-1", workflow: "runtime.provision", token: "op-1-abc" };
-    let instance = Whose {
+fn call(facts: &Map<String, Value>) -> StepRequest<'_> {
+    let operation = StepContext { id: "op-1", workflow: "runtime.provision", token: "op-1-abc" };
+    let instance = OwnerContext {
         instance_id: "i-1",
         plan: "azure",
         plan_id: "p-1",
@@ -43,11 +43,13 @@ fn call(facts: &Map<String, Value>) -> Call<'_> {
         shoot: "c-1234567",
         runtime_id: None,
     };
-    Call::new("motto", operation, instance, facts)
+    StepRequest::new("motto", operation, instance, facts)
 }
 
 /// What the driver makes of this answer.
-async fn answered(answer: impl IntoResponse + Clone + Send + Sync + 'static) -> Result<Answer, DriverError> {
+async fn answered(
+    answer: impl IntoResponse + Clone + Send + Sync + 'static,
+) -> Result<StepResponse, DriverError> {
     let router = Router::new().fallback(move || async move { answer.clone() });
     service(&serve(router).await, TIMEOUT).call(&call(&Map::new()), NOW).await
 }
@@ -159,7 +161,7 @@ async fn a_wrong_answer_is_tried_again_and_the_error_names_the_field_but_no_valu
 
 #[tokio::test]
 async fn a_status_decides_whether_asking_again_can_help() {
-    let complaint = format!(r#"{{"reason":"no such tenant","echo":"{CANARY}"}}"#);
+    let error_body = format!(r#"{{"reason":"no such tenant","echo":"{CANARY}"}}"#);
     for (status, is_final) in [
         (400, true),
         (401, true),
@@ -178,7 +180,7 @@ async fn a_status_decides_whether_asking_again_can_help() {
         (302, false),
     ] {
         let status = StatusCode::from_u16(status).unwrap();
-        let error = error((status, complaint.clone())).await;
+        let error = error((status, error_body.clone())).await;
         assert_eq!(error.is_final(), is_final, "{status}: {error}");
         if status != StatusCode::TOO_MANY_REQUESTS && status != StatusCode::NO_CONTENT {
             assert!(error.to_string().contains("no such tenant"), "{status}: {error}");

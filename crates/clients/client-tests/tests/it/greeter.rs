@@ -14,17 +14,17 @@ use tokio::net::{TcpListener, TcpStream};
 
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-struct House {
+struct GreeterFixture {
     sandbox: Sandbox,
     greeter: HttpGreeter,
     client: Client,
 }
 
-impl House {
+impl GreeterFixture {
     async fn new() -> Self {
         let sandbox = Sandbox::start(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).await.unwrap();
         let greeter = HttpGreeter::new(&sandbox.url(), TIMEOUT).unwrap();
-        House { sandbox, greeter, client: Client::builder().no_proxy().build().unwrap() }
+        GreeterFixture { sandbox, greeter, client: Client::builder().no_proxy().build().unwrap() }
     }
 
     async fn arm(&self, mut fault: Value) {
@@ -48,124 +48,124 @@ impl House {
 
 #[tokio::test]
 async fn a_greeting_is_made_once_found_and_forgotten() {
-    let house = House::new().await;
-    assert!(house.greeter.find("t1").await.unwrap().is_none());
-    let first = house.greeter.greet("t1", "Ada").await.unwrap();
-    let again = house.greeter.greet("t1", "Ada").await.unwrap();
-    let found = house.greeter.find("t1").await.unwrap().unwrap();
+    let fixture = GreeterFixture::new().await;
+    assert!(fixture.greeter.find("t1").await.unwrap().is_none());
+    let first = fixture.greeter.greet("t1", "Ada").await.unwrap();
+    let again = fixture.greeter.greet("t1", "Ada").await.unwrap();
+    let found = fixture.greeter.find("t1").await.unwrap().unwrap();
     assert_eq!(first.text, "Hello, Ada!");
     for other in [&again, &found] {
         assert_eq!(other.text, first.text);
         assert_eq!(other.token.expose_secret(), first.token.expose_secret());
     }
     assert!(!format!("{first:?}").contains(first.token.expose_secret()));
-    house.greeter.forget("t1").await.unwrap();
-    house.greeter.forget("t1").await.unwrap();
-    assert!(house.greeter.find("t1").await.unwrap().is_none());
-    assert_eq!(house.summary().await, json!({"made": 1, "taken_back": 1, "standing": 0, "repeats": 1}));
+    fixture.greeter.forget("t1").await.unwrap();
+    fixture.greeter.forget("t1").await.unwrap();
+    assert!(fixture.greeter.find("t1").await.unwrap().is_none());
+    assert_eq!(fixture.summary().await, json!({"made": 1, "taken_back": 1, "standing": 0, "repeats": 1}));
 }
 
 #[tokio::test]
 async fn odd_tokens_arrive_as_they_are() {
-    let house = House::new().await;
+    let fixture = GreeterFixture::new().await;
     for token in ["a/b", "../x", "50%", "a b", "?q#f", "%2F"] {
-        house.greeter.greet(token, "Ada").await.unwrap();
-        assert!(house.greeter.find(token).await.unwrap().is_some(), "{token}");
-        house.greeter.forget(token).await.unwrap();
+        fixture.greeter.greet(token, "Ada").await.unwrap();
+        assert!(fixture.greeter.find(token).await.unwrap().is_some(), "{token}");
+        fixture.greeter.forget(token).await.unwrap();
     }
-    assert_eq!(house.summary().await["standing"], 0);
+    assert_eq!(fixture.summary().await["standing"], 0);
     for token in ["", ".", "..", "line\nbreak", "ümlaut"] {
-        let error = house.greeter.greet(token, "Ada").await.unwrap_err();
+        let error = fixture.greeter.greet(token, "Ada").await.unwrap_err();
         assert!(matches!(error, DriverError::Refused { .. }), "{error:?}");
     }
 }
 
 #[tokio::test]
-async fn a_refusal_carries_the_far_sides_words() {
-    let house = House::new().await;
-    house.greeter.greet("t1", "Ada").await.unwrap();
-    let error = house.greeter.greet("t1", "Bob").await.unwrap_err();
+async fn an_error_carries_the_external_systems_words() {
+    let fixture = GreeterFixture::new().await;
+    fixture.greeter.greet("t1", "Ada").await.unwrap();
+    let error = fixture.greeter.greet("t1", "Bob").await.unwrap_err();
     assert_eq!(error.to_string(), "greeter refused: this Idempotency-Key was used with another body");
-    let error = house.greeter.greet("t2", "").await.unwrap_err();
+    let error = fixture.greeter.greet("t2", "").await.unwrap_err();
     assert_eq!(error.to_string(), "greeter refused: name must have 1 to 200 characters");
 }
 
 #[tokio::test]
 async fn a_lost_answer_is_adopted_by_the_next_try() {
-    let house = House::new().await;
-    let error = house.error_after(json!({"kind": "drop_after"})).await;
+    let fixture = GreeterFixture::new().await;
+    let error = fixture.error_after(json!({"kind": "drop_after"})).await;
     assert!(matches!(error, DriverError::Unreachable { .. }), "{error:?}");
-    assert!(house.greeter.find("t1").await.unwrap().is_some());
-    house.greeter.greet("t1", "Ada").await.unwrap();
-    assert_eq!(house.summary().await, json!({"made": 1, "taken_back": 0, "standing": 1, "repeats": 1}));
+    assert!(fixture.greeter.find("t1").await.unwrap().is_some());
+    fixture.greeter.greet("t1", "Ada").await.unwrap();
+    assert_eq!(fixture.summary().await, json!({"made": 1, "taken_back": 0, "standing": 1, "repeats": 1}));
 }
 
 #[tokio::test]
 async fn faults_come_back_sorted() {
-    let house = House::new().await;
-    let error = house.error_after(json!({"kind": "drop_before"})).await;
+    let fixture = GreeterFixture::new().await;
+    let error = fixture.error_after(json!({"kind": "drop_before"})).await;
     assert!(matches!(error, DriverError::Unreachable { .. }), "{error:?}");
-    let error = house.error_after(json!({"kind": "garbage"})).await;
+    let error = fixture.error_after(json!({"kind": "garbage"})).await;
     assert!(matches!(error, DriverError::Broken { .. }), "{error:?}");
-    let error = house.error_after(json!({"kind": "error", "status": 500})).await;
+    let error = fixture.error_after(json!({"kind": "error", "status": 500})).await;
     assert_eq!(error.to_string(), "greeter is broken: 500 Internal Server Error: a scripted fault");
-    let error = house.error_after(json!({"kind": "error"})).await;
+    let error = fixture.error_after(json!({"kind": "error"})).await;
     assert!(matches!(error, DriverError::Broken { .. }), "{error:?}");
-    let error = house.error_after(json!({"kind": "error", "retry_after_s": 9})).await;
+    let error = fixture.error_after(json!({"kind": "error", "retry_after_s": 9})).await;
     assert_eq!(error, DriverError::Throttled { system: "greeter", retry_after: Duration::from_secs(9) });
-    let error = house.error_after(json!({"kind": "error", "status": 429, "retry_after_s": 9999})).await;
+    let error = fixture.error_after(json!({"kind": "error", "status": 429, "retry_after_s": 9999})).await;
     assert_eq!(error, DriverError::Throttled { system: "greeter", retry_after: Duration::from_mins(5) });
-    let error = house.error_after(json!({"kind": "error", "status": 403})).await;
+    let error = fixture.error_after(json!({"kind": "error", "status": 403})).await;
     assert_eq!(error.to_string(), "greeter refused: a scripted fault");
-    assert_eq!(house.summary().await, Value::Null);
+    assert_eq!(fixture.summary().await, Value::Null);
 
-    house.arm(json!({"kind": "latency", "latency_ms": 20})).await;
-    house.greeter.greet("t1", "Ada").await.unwrap();
+    fixture.arm(json!({"kind": "latency", "latency_ms": 20})).await;
+    fixture.greeter.greet("t1", "Ada").await.unwrap();
 }
 
 #[tokio::test]
 async fn finding_and_forgetting_suffer_like_greeting() {
-    let house = House::new().await;
-    house.greeter.greet("t1", "Ada").await.unwrap();
-    house.arm(json!({"kind": "error", "times": 2})).await;
-    assert!(matches!(house.greeter.find("t1").await, Err(DriverError::Broken { .. })));
-    assert!(matches!(house.greeter.forget("t1").await, Err(DriverError::Broken { .. })));
-    house.arm(json!({"kind": "garbage", "times": 2})).await;
-    assert!(matches!(house.greeter.find("t1").await, Err(DriverError::Broken { .. })));
-    assert!(matches!(house.greeter.forget("t1").await, Err(DriverError::Broken { .. })));
-    assert_eq!(house.summary().await["standing"], 1);
-    house.arm(json!({"kind": "drop_after", "method": "DELETE"})).await;
-    assert!(matches!(house.greeter.forget("t1").await, Err(DriverError::Unreachable { .. })));
-    house.greeter.forget("t1").await.unwrap();
-    assert_eq!(house.summary().await["standing"], 0);
+    let fixture = GreeterFixture::new().await;
+    fixture.greeter.greet("t1", "Ada").await.unwrap();
+    fixture.arm(json!({"kind": "error", "times": 2})).await;
+    assert!(matches!(fixture.greeter.find("t1").await, Err(DriverError::Broken { .. })));
+    assert!(matches!(fixture.greeter.forget("t1").await, Err(DriverError::Broken { .. })));
+    fixture.arm(json!({"kind": "garbage", "times": 2})).await;
+    assert!(matches!(fixture.greeter.find("t1").await, Err(DriverError::Broken { .. })));
+    assert!(matches!(fixture.greeter.forget("t1").await, Err(DriverError::Broken { .. })));
+    assert_eq!(fixture.summary().await["standing"], 1);
+    fixture.arm(json!({"kind": "drop_after", "method": "DELETE"})).await;
+    assert!(matches!(fixture.greeter.forget("t1").await, Err(DriverError::Unreachable { .. })));
+    fixture.greeter.forget("t1").await.unwrap();
+    assert_eq!(fixture.summary().await["standing"], 0);
 }
 
 #[tokio::test]
 async fn silence_ends_with_the_timeout() {
-    let house = House::new().await;
-    let impatient = HttpGreeter::new(&house.sandbox.url(), Duration::from_millis(20)).unwrap();
-    house.arm(json!({"kind": "latency", "latency_ms": 30_000, "times": 0})).await;
+    let fixture = GreeterFixture::new().await;
+    let impatient = HttpGreeter::new(&fixture.sandbox.url(), Duration::from_millis(20)).unwrap();
+    fixture.arm(json!({"kind": "latency", "latency_ms": 30_000, "times": 0})).await;
     let error = impatient.greet("t1", "Ada").await.unwrap_err();
     assert!(matches!(error, DriverError::Unreachable { .. }), "{error:?}");
 }
 
 #[tokio::test]
-async fn nobody_at_home_is_unreachable() {
-    let house = House::new().await;
-    house.greeter.greet("t1", "Ada").await.unwrap();
-    house.sandbox.stop().await;
+async fn no_one_at_home_is_unreachable() {
+    let fixture = GreeterFixture::new().await;
+    fixture.greeter.greet("t1", "Ada").await.unwrap();
+    fixture.sandbox.stop().await;
     for _ in 0..2 {
-        let error = house.greeter.greet("t1", "Ada").await.unwrap_err();
+        let error = fixture.greeter.greet("t1", "Ada").await.unwrap_err();
         assert!(matches!(&error, DriverError::Unreachable { .. }), "{error:?}");
         assert!(!error.to_string().contains("127.0.0.1"), "{error}");
     }
-    let error = house.greeter.greet("t1", "Ada").await.unwrap_err();
+    let error = fixture.greeter.greet("t1", "Ada").await.unwrap_err();
     assert!(error.to_string().contains("onnection refused"), "{error}");
 }
 
 #[tokio::test]
 async fn an_endless_answer_is_cut_off() {
-    let url = far_side(|mut socket| async move {
+    let url = fake(|mut socket| async move {
         socket.write_all(b"HTTP/1.1 200 OK\r\n\r\n").await.unwrap();
         while socket.write_all(&[b'x'; 4096]).await.is_ok() {}
     });
@@ -175,7 +175,7 @@ async fn an_endless_answer_is_cut_off() {
 
 #[tokio::test]
 async fn half_an_answer_is_no_answer() {
-    let url = far_side(|mut socket| async move {
+    let url = fake(|mut socket| async move {
         socket.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n{\"text\":").await.unwrap();
         socket.shutdown().await.unwrap();
         read_to_the_end(socket).await;
@@ -186,9 +186,9 @@ async fn half_an_answer_is_no_answer() {
 
 #[tokio::test]
 async fn a_redirect_is_not_followed() {
-    let house = House::new().await;
-    let target = house.sandbox.url();
-    let url = far_side(move |mut socket| async move {
+    let fixture = GreeterFixture::new().await;
+    let target = fixture.sandbox.url();
+    let url = fake(move |mut socket| async move {
         let status = "HTTP/1.1 307 Temporary Redirect\r\ncontent-length: 0";
         let answer = format!("{status}\r\nlocation: {target}/greeter/greetings\r\n\r\n");
         socket.write_all(answer.as_bytes()).await.unwrap();
@@ -196,11 +196,11 @@ async fn a_redirect_is_not_followed() {
     });
     let error = HttpGreeter::new(&url.await, TIMEOUT).unwrap().greet("t1", "Ada").await.unwrap_err();
     assert_eq!(error.to_string(), "greeter is broken: 307 Temporary Redirect was not expected");
-    assert_eq!(house.summary().await, Value::Null);
+    assert_eq!(fixture.summary().await, Value::Null);
 }
 
-/// A far side that answers one call in a way that no decent server would. Returns its URL.
-async fn far_side<A>(answer: impl FnOnce(TcpStream) -> A + Send + 'static) -> String
+/// An external system that answers one call in a way that no decent server would. Returns its URL.
+async fn fake<A>(answer: impl FnOnce(TcpStream) -> A + Send + 'static) -> String
 where
     A: Future<Output = ()> + Send,
 {

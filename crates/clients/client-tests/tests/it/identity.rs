@@ -3,7 +3,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use engine::secret::ExposeSecret;
-use identity::{CallerIdentity, IdentityError, Requester, ServiceIdentity, parse};
+use identity::{CallerIdentity, IdentityError, Organisation, ServiceIdentity, parse};
 use serde_json::{Value, json};
 
 fn encoded(document: &Value) -> String {
@@ -25,7 +25,7 @@ fn a_full_header_is_read() {
         ("User", Some("000013"), Some("13"))
     );
     assert_eq!((read.user.as_deref(), read.is_org_admin), (Some("ada"), true));
-    assert_eq!(read.requester(), Ok(Requester { org: "000013".into(), account: Some("13".into()) }));
+    assert_eq!(read.organisation(), Ok(Organisation { org: "000013".into(), account: Some("13".into()) }));
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn some_kinds_come_without_an_organisation_and_own_nothing() {
     for kind in ["Associate", "X509"] {
         let read = parse(&encoded(&json!({"identity": {"type": kind}}))).unwrap();
         assert_eq!((read.kind.as_str(), read.org.clone()), (kind, None));
-        assert_eq!(read.requester(), Err(IdentityError::NoOrg));
+        assert_eq!(read.organisation(), Err(IdentityError::NoOrg));
     }
 }
 
@@ -92,13 +92,13 @@ fn what_is_not_fit_for_a_log_is_left_out() {
 
 #[test]
 fn the_header_that_we_send_says_for_whom() {
-    let who = Requester { org: "000013".into(), account: Some("13".into()) };
+    let who = Organisation { org: "000013".into(), account: Some("13".into()) };
     let value = CallerIdentity::from(&who);
     let read = parse(value.expose_secret()).unwrap();
-    assert_eq!(read.requester(), Ok(who));
+    assert_eq!(read.organisation(), Ok(who));
     assert!(!format!("{value:?}").contains(value.expose_secret()));
-    let alone = Requester { org: "o".into(), account: None };
-    assert_eq!(parse(CallerIdentity::from(&alone).expose_secret()).unwrap().requester(), Ok(alone));
+    let alone = Organisation { org: "o".into(), account: None };
+    assert_eq!(parse(CallerIdentity::from(&alone).expose_secret()).unwrap().organisation(), Ok(alone));
 }
 
 #[test]

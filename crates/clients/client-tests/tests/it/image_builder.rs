@@ -1,28 +1,28 @@
 //! Image Builder's client against the sandbox, and against servers that misbehave.
 
 mod errors;
+mod failure;
 mod lists;
 mod malformed;
 mod stories;
-mod trouble;
 
 use std::ops::Deref;
 
 use client_tests::{TIMEOUT, TestSandbox};
-use identity::{CallerIdentity, Requester};
+use identity::{CallerIdentity, Organisation};
 use image_builder::ImageBuilder;
 use serde_json::{Value, json};
 
 pub(crate) const API: &str = "/api/image-builder/v1";
 
 /// The sandbox, whose builds are over as soon as they are begun, and the client for it.
-pub(crate) struct House {
+pub(crate) struct ImageBuilderFixture {
     pub(crate) sandbox: TestSandbox,
     pub(crate) builder: ImageBuilder,
 }
 
 pub(crate) fn who() -> CallerIdentity {
-    CallerIdentity::from(&Requester { org: "org-1".into(), account: Some("13".into()) })
+    CallerIdentity::from(&Organisation { org: "org-1".into(), account: Some("13".into()) })
 }
 
 pub(crate) fn request(description: &str) -> Value {
@@ -38,13 +38,13 @@ pub(crate) fn request(description: &str) -> Value {
     })
 }
 
-impl House {
+impl ImageBuilderFixture {
     pub(crate) async fn new() -> Self {
         let sandbox = TestSandbox::new().await;
         let builder = ImageBuilder::new(&sandbox.url(API), TIMEOUT).unwrap();
-        let pace = json!({"pending_ms": 0, "building_ms": 0, "uploading_ms": 0, "registering_ms": 0});
-        sandbox.post("/image-builder/pace", &pace).await;
-        House { sandbox, builder }
+        let interval = json!({"pending_ms": 0, "building_ms": 0, "uploading_ms": 0, "registering_ms": 0});
+        sandbox.post("/image-builder/pace", &interval).await;
+        ImageBuilderFixture { sandbox, builder }
     }
 
     /// How many builds there are in the world.
@@ -53,7 +53,7 @@ impl House {
     }
 }
 
-impl Deref for House {
+impl Deref for ImageBuilderFixture {
     type Target = TestSandbox;
 
     fn deref(&self) -> &TestSandbox {

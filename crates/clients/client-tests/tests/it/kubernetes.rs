@@ -14,9 +14,9 @@ use kubernetes::{Cluster, Clusters, HttpClusters, Kubeconfig, ObjectKind, user_k
 use serde_json::{Value, json};
 use time::OffsetDateTime;
 
-async fn control_plane(house: &TestSandbox) -> SecretString {
-    let url = format!("{}/clusters/control-plane/kubeconfig", house.sandbox.url());
-    house.client.get(url).send().await.unwrap().text().await.unwrap().into()
+async fn control_plane(fixture: &TestSandbox) -> SecretString {
+    let url = format!("{}/clusters/control-plane/kubeconfig", fixture.sandbox.url());
+    fixture.client.get(url).send().await.unwrap().text().await.unwrap().into()
 }
 
 fn kubeconfig(server: &str) -> SecretString {
@@ -33,33 +33,33 @@ fn kubeconfig(server: &str) -> SecretString {
 async fn answering(
     answer: impl Fn(&Arrival) -> Response + Clone + Send + Sync + 'static,
 ) -> (TestServer, Arc<dyn Cluster>) {
-    let far_side = TestServer::start(answer).await;
-    let cluster = HttpClusters::new(TIMEOUT).open(&kubeconfig(&format!("{}/base/", far_side.url))).unwrap();
-    (far_side, cluster)
+    let fake = TestServer::start(answer).await;
+    let cluster = HttpClusters::new(TIMEOUT).open(&kubeconfig(&format!("{}/base/", fake.url))).unwrap();
+    (fake, cluster)
 }
 
-async fn put_object(house: &TestSandbox, plural: &str, admin: &SecretString, object: Value) {
+async fn put_object(fixture: &TestSandbox, plural: &str, admin: &SecretString, object: Value) {
     let base =
-        format!("{}/clusters/control-plane/api/v1/namespaces/kcp-system/{plural}", house.sandbox.url());
+        format!("{}/clusters/control-plane/api/v1/namespaces/kcp-system/{plural}", fixture.sandbox.url());
     let token = admin.expose_secret().split("token: \"").nth(1).unwrap().trim().trim_end_matches('"');
-    let request = house.client.post(base).bearer_auth(token).json(&object);
+    let request = fixture.client.post(base).bearer_auth(token).json(&object);
     assert_eq!(request.send().await.unwrap().status(), 201);
 }
 
 #[tokio::test]
 async fn labelled_objects_are_read_page_by_page_and_decoded() {
-    let house = TestSandbox::new().await;
-    let admin = control_plane(&house).await;
+    let fixture = TestSandbox::new().await;
+    let admin = control_plane(&fixture).await;
     for number in 0..120 {
         let labels = json!({"runtime-override": "true", "component": "core"});
         let object =
             json!({"metadata": {"name": format!("m-{number:03}"), "labels": labels}, "data": {"a.b": "x"}});
-        put_object(&house, "configmaps", &admin, object).await;
+        put_object(&fixture, "configmaps", &admin, object).await;
     }
     let labels = json!({"runtime-override": "true"});
     let secret = json!({"metadata": {"name": "s-1", "labels": labels}, "stringData": {"key": "hunter2\n"}});
-    put_object(&house, "secrets", &admin, secret).await;
-    put_object(&house, "secrets", &admin, json!({"metadata": {"name": "s-2"}})).await;
+    put_object(&fixture, "secrets", &admin, secret).await;
+    put_object(&fixture, "secrets", &admin, json!({"metadata": {"name": "s-2"}})).await;
 
     let cluster = HttpClusters::new(TIMEOUT).open(&admin).unwrap();
     let selector = "runtime-override=true,component=core";
@@ -80,8 +80,8 @@ async fn labelled_objects_are_read_page_by_page_and_decoded() {
 
 #[tokio::test]
 async fn a_service_account_lets_its_owner_in_until_it_is_deleted() {
-    let house = TestSandbox::new().await;
-    let admin = control_plane(&house).await;
+    let fixture = TestSandbox::new().await;
+    let admin = control_plane(&fixture).await;
     let cluster = HttpClusters::new(TIMEOUT).open(&admin).unwrap();
     assert!(!cluster.delete_service_account("kube-system", "binding-1").await.unwrap());
     assert!(!cluster.delete_cluster_role_binding("binding-1").await.unwrap());
@@ -99,7 +99,7 @@ async fn a_service_account_lets_its_owner_in_until_it_is_deleted() {
     let yaml = user_kubeconfig(&Kubeconfig::parse(&admin).unwrap(), &issued.token, "binding-1");
     let as_user = HttpClusters::new(TIMEOUT).open(&yaml).unwrap();
     as_user.labelled(ObjectKind::ConfigMap, "kcp-system", "").await.unwrap();
-    let summary = house.get("/ledger/summary").await;
+    let summary = fixture.get("/ledger/summary").await;
     assert_eq!(summary["cluster/service_account"]["standing"], 1, "{summary}");
 
     assert!(cluster.delete_cluster_role_binding("binding-1").await.unwrap());
@@ -113,11 +113,11 @@ async fn a_service_account_lets_its_owner_in_until_it_is_deleted() {
 
 #[tokio::test]
 async fn the_wire_is_that_of_the_kubernetes_api() {
-    let (far_side, cluster) = answering(|_| Json(json!({"items": null})).into_response()).await;
+    let (fake, cluster) = answering(|_| Json(json!({"items": null})).into_response()).await;
     cluster.labelled(ObjectKind::Secret, "ns", "a=b c&d").await.unwrap();
     cluster.ensure_cluster_role_binding("b.1", "system:admin", "ns", "sa").await.unwrap();
     cluster.delete_service_account("ns", "sa").await.unwrap();
-    let arrivals = far_side.arrivals();
+    let arrivals = fake.arrivals();
     let paths: Vec<_> = arrivals.iter().map(|arrival| arrival.path.as_str()).collect();
     assert_eq!(
         paths,
@@ -135,7 +135,7 @@ async fn the_wire_is_that_of_the_kubernetes_api() {
 
 #[tokio::test]
 async fn names_that_mean_something_in_a_path_do_not_get_out() {
-    let (far_side, cluster) = answering(|_| Json(json!({})).into_response()).await;
+    let (fake, cluster) = answering(|_| Json(json!({})).into_response()).await;
     let long = "a".repeat(64);
     for name in
         ["", ".", "..", "a/b", "a%2fb", "../x", "A", "-a", "a-", "a..b", "a b", "a?b", "ä", long.as_str()]
@@ -152,7 +152,7 @@ async fn names_that_mean_something_in_a_path_do_not_get_out() {
             assert!(error.is_final() && error.to_string().contains("cannot be called"), "{name:?}: {error}");
         }
     }
-    assert_eq!(far_side.arrivals().len(), 0);
+    assert_eq!(fake.arrivals().len(), 0);
 }
 
 #[tokio::test]
@@ -170,7 +170,7 @@ async fn answers_are_sorted_by_what_can_be_done() {
         (429, "TooManyRequests", "cluster asks to wait for 5 s"),
         (403, "Forbidden", "cluster refused: 403 Forbidden: no luck"),
     ] {
-        let (_far_side, cluster) = answering(status(code, reason)).await;
+        let (_fake, cluster) = answering(status(code, reason)).await;
         for error in [
             cluster.labelled(ObjectKind::ConfigMap, "ns", "").await.unwrap_err(),
             cluster.ensure_service_account("ns", "sa").await.unwrap_err(),
@@ -180,9 +180,9 @@ async fn answers_are_sorted_by_what_can_be_done() {
             assert_eq!(error.to_string(), expect);
         }
     }
-    let house = TestSandbox::new().await;
-    let cluster = HttpClusters::new(TIMEOUT).open(&control_plane(&house).await).unwrap();
-    house.arm("cluster", json!({"kind": "drop_after"})).await;
+    let fixture = TestSandbox::new().await;
+    let cluster = HttpClusters::new(TIMEOUT).open(&control_plane(&fixture).await).unwrap();
+    fixture.arm("cluster", json!({"kind": "drop_after"})).await;
     let error = cluster.ensure_service_account("ns", "sa").await.unwrap_err();
     assert!(matches!(error, DriverError::Unreachable { .. }), "{error:?}");
     cluster.ensure_service_account("ns", "sa").await.unwrap();
@@ -205,7 +205,7 @@ const JSON: &str = "application/json";
 
 #[tokio::test]
 async fn an_api_that_is_not_installed_is_not_an_object_that_is_gone() {
-    let (_far_side, cluster) = answering_as_recorded(recorded(404, TEXT, "404 page not found\n")).await;
+    let (_fake, cluster) = answering_as_recorded(recorded(404, TEXT, "404 page not found\n")).await;
     let expect = "cluster is broken: 404 Not Found: this server does not have the API; check the server of the \
                   kubeconfig";
     for error in [
@@ -220,7 +220,7 @@ async fn an_api_that_is_not_installed_is_not_an_object_that_is_gone() {
         let message = format!("{kind} \"{name}\" not found");
         let status = json!({"kind": "Status", "status": "Failure", "message": message, "reason": "NotFound",
             "details": {"name": name, "kind": kind}, "code": 404});
-        let (_far_side, cluster) = answering_as_recorded(recorded(404, JSON, status.to_string())).await;
+        let (_fake, cluster) = answering_as_recorded(recorded(404, JSON, status.to_string())).await;
         assert!(!cluster.delete_service_account("ns", "sa").await.unwrap(), "{kind}");
         let error = cluster.ensure_service_account("ns", "sa").await.unwrap_err();
         assert_eq!(error.to_string(), format!("cluster refused: 404 Not Found: {message}"));
@@ -231,35 +231,35 @@ async fn an_api_that_is_not_installed_is_not_an_object_that_is_gone() {
 async fn an_object_that_waits_for_its_finalizers_neither_stands_nor_is_gone() {
     let message = "object is being deleted: serviceaccounts \"sa\" already exists";
     let status = json!({"kind": "Status", "message": message, "reason": "AlreadyExists", "code": 409});
-    let (_far_side, cluster) = answering_as_recorded(recorded(409, JSON, status.to_string())).await;
+    let (_fake, cluster) = answering_as_recorded(recorded(409, JSON, status.to_string())).await;
     let error = cluster.ensure_service_account("ns", "sa").await.unwrap_err();
     assert_eq!(error.to_string(), format!("cluster is broken: 409 Conflict: {message}"));
 
     let object = json!({"kind": "ServiceAccount", "metadata": {
         "name": "sa", "deletionTimestamp": "2026-11-17T03:52:18Z", "finalizers": ["example.com/hook"]}});
-    let (_far_side, cluster) = answering_as_recorded(recorded(200, JSON, object.to_string())).await;
+    let (_fake, cluster) = answering_as_recorded(recorded(200, JSON, object.to_string())).await;
     let error = cluster.delete_service_account("ns", "sa").await.unwrap_err();
     assert!(matches!(error, DriverError::Broken { .. }), "{error:?}");
     assert!(error.to_string().contains("finalizers"), "{error}");
 
     let object = json!({"kind": "ServiceAccount", "metadata": {"name": "sa", "uid": "u-1"}});
-    let (_far_side, cluster) = answering_as_recorded(recorded(200, JSON, object.to_string())).await;
+    let (_fake, cluster) = answering_as_recorded(recorded(200, JSON, object.to_string())).await;
     assert!(cluster.delete_service_account("ns", "sa").await.unwrap());
 }
 
 #[tokio::test]
 async fn a_server_that_starts_throttles_or_runs_out_of_time_is_asked_again() {
-    let house = TestSandbox::new().await;
-    let cluster = HttpClusters::new(TIMEOUT).open(&control_plane(&house).await).unwrap();
-    house.arm("cluster", json!({"kind": "error", "status": 403, "times": 4})).await;
+    let fixture = TestSandbox::new().await;
+    let cluster = HttpClusters::new(TIMEOUT).open(&control_plane(&fixture).await).unwrap();
+    fixture.arm("cluster", json!({"kind": "error", "status": 403, "times": 4})).await;
     cluster.ensure_service_account("ns", "sa").await.unwrap();
-    house.arm("cluster", json!({"kind": "error", "status": 503, "retry_after_s": 5})).await;
+    fixture.arm("cluster", json!({"kind": "error", "status": 503, "retry_after_s": 5})).await;
     let error = cluster.ensure_service_account("ns", "sa").await.unwrap_err();
     assert_eq!(error.to_string(), "cluster asks to wait for 5 s");
-    house.arm("cluster", json!({"kind": "error", "status": 429, "retry_after_s": 1})).await;
+    fixture.arm("cluster", json!({"kind": "error", "status": 429, "retry_after_s": 1})).await;
     let error = cluster.ensure_service_account("ns", "sa").await.unwrap_err();
     assert_eq!(error.to_string(), "cluster asks to wait for 1 s");
-    house.arm("cluster", json!({"kind": "error", "status": 504})).await;
+    fixture.arm("cluster", json!({"kind": "error", "status": 504})).await;
     let error = cluster.ensure_service_account("ns", "sa-2").await.unwrap_err();
     let expect = "cluster is broken: 504 Gateway Timeout: Timeout: request did not complete within the allotted \
                   timeout";
@@ -279,18 +279,18 @@ async fn odd_answers_are_broken_and_never_quoted() {
         json!("hunter2"),
     ];
     for list in lists {
-        let (far_side, cluster) = answering(move |_| Json(list.clone()).into_response()).await;
+        let (fake, cluster) = answering(move |_| Json(list.clone()).into_response()).await;
         let error = cluster.labelled(ObjectKind::Secret, "ns", "").await.unwrap_err();
         assert!(matches!(error, DriverError::Broken { .. }), "{error:?}");
         assert!(!format!("{error:?}").contains("hunter2"), "{error:?}");
-        assert!(far_side.arrivals().len() <= 100);
+        assert!(fake.arrivals().len() <= 100);
     }
     for status in [
         json!({"token": "", "expirationTimestamp": "2030-01-01T00:00:00Z"}),
         json!({"token": "hunter2", "expirationTimestamp": "soon"}),
         json!({"token": "hunter2"}),
     ] {
-        let (_far_side, cluster) = answering(move |_| Json(json!({"status": status})).into_response()).await;
+        let (_fake, cluster) = answering(move |_| Json(json!({"status": status})).into_response()).await;
         let error = cluster.request_token("ns", "sa", 900).await.unwrap_err();
         assert!(matches!(error, DriverError::Broken { .. }), "{error:?}");
         assert!(!format!("{error:?}").contains("hunter2"), "{error:?}");

@@ -6,9 +6,9 @@ use std::sync::{Arc, LazyLock, Mutex};
 use tracing::Level;
 
 #[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
+struct CapturedLog(Arc<Mutex<Vec<u8>>>);
 
-impl io::Write for Log {
+impl io::Write for CapturedLog {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.lock().unwrap().extend_from_slice(bytes);
         Ok(bytes.len())
@@ -19,8 +19,8 @@ impl io::Write for Log {
     }
 }
 
-static LOG: LazyLock<Log> = LazyLock::new(|| {
-    let log = Log::default();
+static LOG: LazyLock<CapturedLog> = LazyLock::new(|| {
+    let log = CapturedLog::default();
     let sink = log.clone();
     let subscriber = tracing_subscriber::fmt().with_max_level(Level::TRACE).with_ansi(false);
     tracing::subscriber::set_global_default(subscriber.with_writer(move || sink.clone()).finish()).unwrap();

@@ -1,6 +1,6 @@
 //! The driver for AWS against the work of others: moto, which plays EC2 and STS, and botocore, which signs.
 //!
-//! Neither is ours, so both can be wrong in ways that a far side of our own cannot. What moto does not do, such
+//! Neither is ours, so both can be wrong in ways that an external system of our own cannot. What moto does not do, such
 //! as client tokens, is tested elsewhere.
 
 mod checks;

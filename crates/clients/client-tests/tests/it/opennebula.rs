@@ -4,13 +4,13 @@
 mod chance;
 mod connections;
 mod dialects;
+mod error_responses;
 mod grammar;
 mod limits;
 mod mutations;
 mod oned;
 mod oneflow;
 mod recorded;
-mod refusals;
 mod sandbox;
 mod secrecy;
 mod template;

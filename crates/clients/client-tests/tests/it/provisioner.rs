@@ -2,5 +2,5 @@
 
 mod dialects;
 mod director;
-mod house;
+mod fixture;
 mod runtimes;

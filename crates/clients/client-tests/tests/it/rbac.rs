@@ -1,4 +1,4 @@
-//! RBAC's driver against the sandbox, and against far sides that no decent server would be.
+//! RBAC's driver against the sandbox, and against external systems that no decent server would be.
 
 use api::Permission;
 use base64::Engine;
@@ -8,8 +8,8 @@ use http_client::DriverError;
 use rbac::Rbac;
 use serde_json::{Value, json};
 
-fn rbac(house: &TestSandbox) -> Rbac {
-    Rbac::new(&house.url("/api/rbac/v1"), TIMEOUT).unwrap()
+fn rbac(fixture: &TestSandbox) -> Rbac {
+    Rbac::new(&fixture.url("/api/rbac/v1"), TIMEOUT).unwrap()
 }
 
 fn ada() -> String {
@@ -17,20 +17,20 @@ fn ada() -> String {
     STANDARD.encode(json!({ "identity": identity }).to_string())
 }
 
-async fn grant(house: &TestSandbox, permissions: Vec<String>) {
-    house.put("/rbac/users/ada", &json!({ "permissions": permissions })).await;
+async fn grant(fixture: &TestSandbox, permissions: Vec<String>) {
+    fixture.put("/rbac/users/ada", &json!({ "permissions": permissions })).await;
 }
 
 #[tokio::test]
 async fn the_permissions_of_the_caller_decide() {
-    let house = TestSandbox::new().await;
-    let rbac = rbac(&house);
+    let fixture = TestSandbox::new().await;
+    let rbac = rbac(&fixture);
     rbac.ready(&ada()).await.unwrap();
     let all = rbac.permissions(&ada()).await.unwrap();
     assert!(all.iter().any(|one| one.allows("reservation.aws", "write")));
     let granted =
         ["provisioning:pubkey:read", "provisioning:reservation:*", "provisioning:broken", "inventory:*:*"];
-    grant(&house, granted.map(str::to_owned).into()).await;
+    grant(&fixture, granted.map(str::to_owned).into()).await;
     let some = rbac.permissions(&ada()).await.unwrap();
     assert_eq!(some.len(), 2);
     let allows = |resource, verb| some.iter().any(|one: &Permission| one.allows(resource, verb));
@@ -40,28 +40,28 @@ async fn the_permissions_of_the_caller_decide() {
 
 #[tokio::test]
 async fn a_grant_that_is_limited_to_single_objects_is_no_grant_for_all_of_them() {
-    let house = TestSandbox::new().await;
+    let fixture = TestSandbox::new().await;
     let rights = json!({"permissions": ["provisioning:pubkey:read"], "limited": ["provisioning:*:*"]});
-    house.put("/rbac/users/ada", &rights).await;
-    let granted = rbac(&house).permissions(&ada()).await.unwrap();
+    fixture.put("/rbac/users/ada", &rights).await;
+    let granted = rbac(&fixture).permissions(&ada()).await.unwrap();
     assert_eq!(granted.iter().map(ToString::to_string).collect::<Vec<_>>(), ["provisioning:pubkey:read"]);
 }
 
 #[tokio::test]
 async fn ten_pages_are_read_and_no_more() {
-    let house = TestSandbox::new().await;
-    grant(&house, (0..5600).map(|number| format!("provisioning:r{number}:read")).collect()).await;
-    let all = rbac(&house).permissions(&ada()).await.unwrap();
+    let fixture = TestSandbox::new().await;
+    grant(&fixture, (0..5600).map(|number| format!("provisioning:r{number}:read")).collect()).await;
+    let all = rbac(&fixture).permissions(&ada()).await.unwrap();
     assert_eq!((all.len(), all[4999].resource.as_str()), (5000, "r4999"));
-    grant(&house, (0..600).map(|number| format!("provisioning:r{number}:read")).collect()).await;
-    assert_eq!(rbac(&house).permissions(&ada()).await.unwrap().len(), 600);
+    grant(&fixture, (0..600).map(|number| format!("provisioning:r{number}:read")).collect()).await;
+    assert_eq!(rbac(&fixture).permissions(&ada()).await.unwrap().len(), 600);
 }
 
 #[tokio::test]
-async fn trouble_is_sorted() {
-    let house = TestSandbox::new().await;
-    let rbac = rbac(&house);
-    let arm = async |fault: Value| house.arm("rbac", fault).await;
+async fn errors_are_sorted() {
+    let fixture = TestSandbox::new().await;
+    let rbac = rbac(&fixture);
+    let arm = async |fault: Value| fixture.arm("rbac", fault).await;
     arm(json!({"kind": "error", "status": 500})).await;
     assert!(matches!(rbac.permissions(&ada()).await, Err(DriverError::Broken { .. })));
     arm(json!({"kind": "garbage"})).await;

@@ -1,4 +1,4 @@
-//! Sources' driver against the sandbox, and against far sides that no decent server would be.
+//! Sources' driver against the sandbox, and against external systems that no decent server would be.
 
 use std::time::Duration;
 
@@ -6,26 +6,26 @@ use client_tests::{TIMEOUT, TestSandbox, answering};
 use cloud::{Access, ProviderKind};
 use engine::secret::ExposeSecret;
 use http_client::DriverError;
-use identity::Requester;
+use identity::Organisation;
 use serde_json::{Value, json};
 use sources::SourcesApi;
 
-fn who() -> Requester {
-    Requester { org: "org-1".into(), account: Some("13".into()) }
+fn who() -> Organisation {
+    Organisation { org: "org-1".into(), account: Some("13".into()) }
 }
 
-fn sources(house: &TestSandbox) -> SourcesApi {
-    SourcesApi::new(&house.url("/api/sources/v3.1"), TIMEOUT).unwrap()
+fn sources(fixture: &TestSandbox) -> SourcesApi {
+    SourcesApi::new(&fixture.url("/api/sources/v3.1"), TIMEOUT).unwrap()
 }
 
-async fn add(house: &TestSandbox, source: Value) {
-    house.post("/sources/known", &source).await;
+async fn add(fixture: &TestSandbox, source: Value) {
+    fixture.post("/sources/known", &source).await;
 }
 
 #[tokio::test]
 async fn sources_are_listed_by_cloud() {
-    let house = TestSandbox::new().await;
-    let sources = sources(&house);
+    let fixture = TestSandbox::new().await;
+    let sources = sources(&fixture);
     sources.ready(&who()).await.unwrap();
     let all = sources.list(&who(), None).await.unwrap();
     let seen: Vec<_> = all.iter().map(|one| (one.id.as_str(), one.provider)).collect();
@@ -42,19 +42,19 @@ async fn sources_are_listed_by_cloud() {
 
 #[tokio::test]
 async fn every_page_is_read() {
-    let house = TestSandbox::new().await;
+    let fixture = TestSandbox::new().await;
     for number in 100..320 {
         let (id, account) = (number.to_string(), "arn:aws:iam::1:role/r");
-        add(&house, json!({"id": id, "name": "n", "provider": "aws", "account": account})).await;
+        add(&fixture, json!({"id": id, "name": "n", "provider": "aws", "account": account})).await;
     }
-    let all = sources(&house).list(&who(), Some(ProviderKind::Aws)).await.unwrap();
+    let all = sources(&fixture).list(&who(), Some(ProviderKind::Aws)).await.unwrap();
     assert_eq!(all.len(), 221);
 }
 
 #[tokio::test]
 async fn a_source_leads_to_its_account() {
-    let house = TestSandbox::new().await;
-    let sources = sources(&house);
+    let fixture = TestSandbox::new().await;
+    let sources = sources(&fixture);
     let account = sources.account(&who(), "1").await.unwrap().unwrap();
     assert_eq!((account.source.as_str(), account.provider), ("1", ProviderKind::Aws));
     let Access::Role { arn, external_id: None } = account.access else { panic!("{account:?}") };
@@ -72,19 +72,19 @@ async fn a_source_leads_to_its_account() {
 
 #[tokio::test]
 async fn a_source_of_others_or_for_others_is_none() {
-    let house = TestSandbox::new().await;
+    let fixture = TestSandbox::new().await;
     let source = |id: &str, org: Value, account: Value| {
         json!({
             "id": id, "name": "n", "provider": "aws", "org": org, "account": account, "external_id": "hunter2",
         })
     };
-    add(&house, source("7", json!("org-2"), json!("arn:aws:iam::123456789012:role/r"))).await;
-    add(&house, source("8", Value::Null, Value::Null)).await;
-    let sources = sources(&house);
+    add(&fixture, source("7", json!("org-2"), json!("arn:aws:iam::123456789012:role/r"))).await;
+    add(&fixture, source("8", Value::Null, Value::Null)).await;
+    let sources = sources(&fixture);
     for id in ["7", "8", "77", "", ".", "..", "1/../2", "1 2", &"1".repeat(65)] {
         assert!(sources.account(&who(), id).await.unwrap().is_none(), "{id:?}");
     }
-    let other = Requester { org: "org-2".into(), account: None };
+    let other = Organisation { org: "org-2".into(), account: None };
     let account = sources.account(&other, "7").await.unwrap().unwrap();
     assert!(!format!("{account:?}").contains("hunter2"));
     let Access::Role { external_id, .. } = account.access else { panic!() };
@@ -95,19 +95,19 @@ async fn a_source_of_others_or_for_others_is_none() {
 
 #[tokio::test]
 async fn a_name_that_leads_nowhere_is_told() {
-    let house = TestSandbox::new().await;
+    let fixture = TestSandbox::new().await;
     for (provider, account) in [("aws", "role/launch"), ("aws", " "), ("azure", ""), ("gcp", "a b")] {
-        add(&house, json!({"id": "9", "name": "n", "provider": provider, "account": account})).await;
-        let error = sources(&house).account(&who(), "9").await.unwrap_err();
+        add(&fixture, json!({"id": "9", "name": "n", "provider": provider, "account": account})).await;
+        let error = sources(&fixture).account(&who(), "9").await.unwrap_err();
         assert!(error.to_string().contains("source 9 has no usable name"), "{error}");
     }
 }
 
 #[tokio::test]
-async fn trouble_is_sorted() {
-    let house = TestSandbox::new().await;
-    let sources = sources(&house);
-    let arm = async |fault: Value| house.arm("sources", fault).await;
+async fn errors_are_sorted() {
+    let fixture = TestSandbox::new().await;
+    let sources = sources(&fixture);
+    let arm = async |fault: Value| fixture.arm("sources", fault).await;
     arm(json!({"kind": "error", "status": 500})).await;
     assert!(matches!(sources.list(&who(), None).await, Err(DriverError::Broken { .. })));
     arm(json!({"kind": "garbage"})).await;

@@ -35,10 +35,10 @@ async fn error(answer: impl IntoResponse + Clone + Send + Sync + 'static) -> Dri
     error
 }
 
-type Seen = Arc<Mutex<Vec<(HeaderMap, Bytes)>>>;
+type ReceivedWebhooks = Arc<Mutex<Vec<(HeaderMap, Bytes)>>>;
 
-async fn far_side() -> (String, Seen) {
-    let seen = Seen::default();
+async fn fake() -> (String, ReceivedWebhooks) {
+    let seen = ReceivedWebhooks::default();
     let kept = Arc::clone(&seen);
     let keep = move |headers: HeaderMap, body: Bytes| async move {
         kept.lock().unwrap().push((headers, body));
@@ -49,7 +49,7 @@ async fn far_side() -> (String, Seen) {
 
 #[tokio::test]
 async fn a_message_is_signed_and_carries_its_id() {
-    let (url, seen) = far_side().await;
+    let (url, seen) = fake().await;
     let webhook = Webhook::new(&url, Some(SECRET.into()), TIMEOUT).unwrap();
     for _ in 0..2 {
         webhook.send("id-1", r#"{"a":"ä"}"#, NOW).await.unwrap();
@@ -75,7 +75,7 @@ fn unhex(text: &str) -> Vec<u8> {
 
 #[tokio::test]
 async fn without_a_secret_nothing_is_signed() {
-    let (url, seen) = far_side().await;
+    let (url, seen) = fake().await;
     Webhook::new(&url, None, TIMEOUT).unwrap().send("id-1", "{}", NOW).await.unwrap();
     assert!(!seen.lock().unwrap()[0].0.contains_key("provision-engine-signature"));
 }
@@ -98,7 +98,7 @@ async fn an_answer_says_whether_to_come_again() {
 }
 
 #[tokio::test]
-async fn nobody_there_is_not_the_end() {
+async fn no_one_there_is_not_the_end() {
     let listener = tokio::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     drop(listener);
@@ -112,7 +112,7 @@ async fn what_cannot_be_sent_safely_is_refused_before_it_is() {
         let error = Webhook::new(url, None, TIMEOUT).unwrap_err();
         assert!(error.is_final() && !error.to_string().contains("word@"), "{error}");
     }
-    let (url, seen) = far_side().await;
+    let (url, seen) = fake().await;
     let webhook = Webhook::new(&url, Some(SecretString::from(CANARY)), TIMEOUT).unwrap();
     assert!(webhook.send("two\nlines", "{}", NOW).await.unwrap_err().is_final());
     assert!(webhook.send("id-1", &"x".repeat(1_000_001), NOW).await.unwrap_err().is_final());

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 /// Any 16 bytes in base64.
 const CLUSTER_ID: &str = "cHJvdmlzaW9uLWVuZ2luZQ";
 
-pub(crate) struct Broker {
+pub(crate) struct KafkaBroker {
     jars: PathBuf,
     place: TempDir,
     listeners: Vec<Listener>,
@@ -52,14 +52,14 @@ pub(crate) fn jars() -> Result<PathBuf, &'static str> {
     has_jars.then_some(folder).ok_or("PROVISION_ENGINE_KAFKA names no folder with the jars of Apache Kafka")
 }
 
-impl Broker {
+impl KafkaBroker {
     /// Formats the storage of a new broker, and starts it.
-    pub(crate) async fn new(jars: PathBuf, listeners: Vec<Listener>) -> Broker {
+    pub(crate) async fn new(jars: PathBuf, listeners: Vec<Listener>) -> KafkaBroker {
         let place = TempDir::new().unwrap();
         let free: Vec<_> = (0..=listeners.len()).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
         let ports = free.iter().map(|listener| listener.local_addr().unwrap().port()).collect();
         drop(free);
-        let mut broker = Broker { jars, place, listeners, ports, process: None };
+        let mut broker = KafkaBroker { jars, place, listeners, ports, process: None };
         broker.format();
         broker.start().await;
         broker
@@ -153,7 +153,7 @@ impl Broker {
     }
 }
 
-impl Drop for Broker {
+impl Drop for KafkaBroker {
     fn drop(&mut self) {
         self.kill();
     }

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use futures_util::future::{FutureExt, join_all};
 use http_client::DriverError;
-use kafka::{Consumer, KafkaOptions, MESSAGE_BYTES_MAX, Message, Producer, Received, Unreadable};
+use kafka::{Consumer, KafkaOptions, MESSAGE_BYTES_MAX, Message, PayloadError, Producer, Received};
 use rdkafka::config::ClientConfig;
 use rdkafka::consumer::{BaseConsumer, Consumer as _};
 use rdkafka::mocking::MockCluster;
@@ -50,7 +50,7 @@ fn main() {
                 .boxed_local(),
             check("no more than a few are open", no_more_than_a_few_are_open(shared)).boxed_local(),
             check("brokers may go and come back", brokers_may_go_and_come_back(&log)).boxed_local(),
-            check("nobody there is told in time", nobody_there_is_told_in_time()).boxed_local(),
+            check("nobody there is told in time", no_one_there_is_told_in_time()).boxed_local(),
             check("a producer does without an id", a_producer_does_without_an_id(&log)).boxed_local(),
             check(
                 "events are heard soon after an outage",
@@ -222,7 +222,7 @@ async fn a_dead_letter_says_why(brokers: &Brokers) {
     let consumer = Consumer::new(&options, &topic).unwrap();
     let got = consumer.next().await;
     let producer = Producer::new(&options).unwrap();
-    producer.bury(&got, "it is not JSON").await.unwrap();
+    producer.dead_letter(&got, "it is not JSON").await.unwrap();
     consumer.done(&got);
     let [digger, deep_digger] = ["digger", "deep-digger"].map(|group| self::options(brokers, group));
     let buried = Consumer::new(&digger, "letters.dead-letter").unwrap().next().await;
@@ -231,7 +231,7 @@ async fn a_dead_letter_says_why(brokers: &Brokers) {
         ["reason", "topic", "partition", "offset"].map(|what| buried.header(&format!("dead-letter-{what}")));
     assert_eq!(said, [Some("it is not JSON"), Some("letters"), Some("0"), Some("0")]);
     // A letter that is buried again says where it was last.
-    producer.bury(&buried, "still not").await.unwrap();
+    producer.dead_letter(&buried, "still not").await.unwrap();
     let deeper = Consumer::new(&deep_digger, "letters.dead-letter.dead-letter").unwrap().next().await;
     assert_eq!(deeper.header("dead-letter-topic"), Some("letters.dead-letter"));
     assert_eq!(deeper.headers.len(), 4);
@@ -250,7 +250,7 @@ async fn too_long_is_said_and_not_handed_out(brokers: &Brokers) {
     let (got, next) = (consumer.next().await, consumer.next().await);
     assert_eq!(
         (got.payload.len(), got.unreadable),
-        (0, Some(Unreadable::TooLong { bytes: MESSAGE_BYTES_MAX + 1 }))
+        (0, Some(PayloadError::TooLong { bytes: MESSAGE_BYTES_MAX + 1 }))
     );
     assert_eq!((text(&next), next.unreadable), ("short".into(), None));
 }
@@ -301,7 +301,7 @@ async fn brokers_may_go_and_come_back(log: &Log) {
     assert!((1..=3).contains(&gone) && gone == back, "gone {gone} times, back {back} times");
 }
 
-async fn nobody_there_is_told_in_time() {
+async fn no_one_there_is_told_in_time() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let brokers = listener.local_addr().unwrap().to_string();
     drop(listener);

@@ -6,7 +6,7 @@ use std::time::Duration;
 use kafka::{Consumer, KafkaOptions, Producer};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
-use crate::broker::{self, Broker, Listener};
+use crate::broker::{self, KafkaBroker, Listener};
 use crate::log::Log;
 use crate::{Brokers, send_by, text};
 
@@ -22,51 +22,51 @@ const HEARD_WITHIN: Duration = Duration::from_secs(15);
 const HEARD_WITHIN_MOCK: Duration = Duration::from_secs(45);
 
 /// A real broker where that is possible, and one of librdkafka otherwise.
-enum Far {
-    Real(Broker),
+enum OutagePhase {
+    Real(KafkaBroker),
     Mock(Brokers),
 }
 
-impl Far {
-    async fn start() -> Far {
+impl OutagePhase {
+    async fn start() -> OutagePhase {
         match broker::jars() {
             Ok(jars) => {
                 println!("kafka broker: Apache Kafka");
-                Far::Real(Broker::new(jars, vec![Listener::plain()]).await)
+                OutagePhase::Real(KafkaBroker::new(jars, vec![Listener::plain()]).await)
             }
             Err(why) => {
                 println!("kafka broker: librdkafka's mock cluster in place of Apache Kafka, because {why}");
                 let brokers = Brokers::new(1).unwrap();
                 brokers.create_topic(TOPIC, 2, 1).unwrap();
-                Far::Mock(brokers)
+                OutagePhase::Mock(brokers)
             }
         }
     }
 
     fn address(&self) -> String {
         match self {
-            Far::Real(broker) => broker.address(0),
-            Far::Mock(brokers) => brokers.bootstrap_servers(),
+            OutagePhase::Real(broker) => broker.address(0),
+            OutagePhase::Mock(brokers) => brokers.bootstrap_servers(),
         }
     }
 
     fn goes(&mut self) {
         match self {
-            Far::Real(broker) => broker.kill(),
-            Far::Mock(brokers) => brokers.broker_down(-1).unwrap(),
+            OutagePhase::Real(broker) => broker.kill(),
+            OutagePhase::Mock(brokers) => brokers.broker_down(-1).unwrap(),
         }
     }
 
     async fn comes_back(&mut self) {
         match self {
-            Far::Real(broker) => broker.start().await,
-            Far::Mock(brokers) => brokers.broker_up(-1).unwrap(),
+            OutagePhase::Real(broker) => broker.start().await,
+            OutagePhase::Mock(brokers) => brokers.broker_up(-1).unwrap(),
         }
     }
 }
 
 pub(crate) async fn events_are_heard_soon_after_an_outage(log: &Log) {
-    let mut far = Far::start().await;
+    let mut far = OutagePhase::start().await;
     let options = KafkaOptions { brokers: far.address(), group: TOPIC.into(), ..KafkaOptions::default() };
     let producer = Producer::new(&options).unwrap();
     send_until_taken(&producer, "first").await;
@@ -80,7 +80,7 @@ pub(crate) async fn events_are_heard_soon_after_an_outage(log: &Log) {
 
     far.comes_back().await;
     send_until_taken(&producer, "again").await;
-    let within = if matches!(far, Far::Real(_)) { HEARD_WITHIN } else { HEARD_WITHIN_MOCK };
+    let within = if matches!(far, OutagePhase::Real(_)) { HEARD_WITHIN } else { HEARD_WITHIN_MOCK };
     let in_time = tokio::time::timeout(within, both_hear(&producer, &mut heard, "after")).await;
     assert!(in_time.is_ok(), "the replicas do not hear events {within:?} after the broker is back");
     crate::poll(|| log.count(WHOSE, BACK) == 2).await;

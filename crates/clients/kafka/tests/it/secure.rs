@@ -7,7 +7,7 @@ use futures_util::future::join_all;
 use http_client::DriverError;
 use kafka::{Consumer, KafkaOptions, Producer, Sasl, Security};
 
-use crate::broker::{self, Broker, Listener, PASSWORD, USER};
+use crate::broker::{self, KafkaBroker, Listener, PASSWORD, USER};
 use crate::certificates::{Authorities, Files, KINDS, Kind};
 use crate::{send_by, text};
 
@@ -23,7 +23,7 @@ pub(crate) async fn brokers_with_tls_and_sasl_are_spoken_to() {
     let mut listeners = vec![Listener::plain()];
     listeners.extend(KINDS.map(|kind| tls(&format!("{kind:?}"), &authorities.issue(kind))));
     listeners.extend(MECHANISMS.map(|mechanism| sasl(mechanism, &authorities.issue(Kind::Good))));
-    let broker = Broker::new(jars, listeners).await;
+    let broker = KafkaBroker::new(jars, listeners).await;
 
     let secure = Security { tls: true, sasl: None, ca_file: Some(authorities.trusted.file()) };
     let with = |mechanism: &str, password: &str| Security {

@@ -1,15 +1,15 @@
 //! One call to `oned`.
 
 use engine::secret::ExposeSecret;
-use http_client::{DriverError, System, shorten};
+use http_client::{DriverError, ExternalSystem, shorten};
 use reqwest::header::CONTENT_TYPE;
 use reqwest::{StatusCode, Url};
 use tracing::{debug, info};
 use xml::Element;
 
-use super::super::connections::{Clients, Connections, Repeat, Reply};
-use super::super::xmlrpc::{Outcome, Param, Value, decode, encode};
-use super::super::{Credentials, LIMITS, NebulaError, Refusal};
+use super::super::connections::{Clients, Connections, RawReply, Repeat};
+use super::super::xmlrpc::{CallOutcome, Param, XmlRpcValue, decode, encode};
+use super::super::{LIMITS, NebulaCredentials, NebulaError, NebulaErrorKind};
 use super::ONED;
 
 /// The server knows no such method.
@@ -40,32 +40,32 @@ impl Method {
 
 impl Oned {
     pub(in super::super) fn new(url: &str, clients: Clients) -> Result<Oned, DriverError> {
-        let system = System(ONED);
+        let system = ExternalSystem(ONED);
         Ok(Oned { url: system.url(url)?, connections: Connections::new(system, clients) })
     }
 
     /// `None` says that this server does not know the method.
     pub(super) async fn call_if_known(
         &self,
-        who: &Credentials,
+        who: &NebulaCredentials,
         method: Method,
         params: &[Param<'_>],
-    ) -> Result<Option<Value>, NebulaError> {
+    ) -> Result<Option<XmlRpcValue>, NebulaError> {
         info!(target: "opennebula", "oned: {}, for {}", sentence(method, params), who.user);
         debug!(target: "opennebula", "oned: {}{params:?}", method.name);
         let outcome = self.outcome(who, method, params).await;
         match &outcome {
-            Ok(Outcome::Done(_)) => debug!(target: "opennebula", "oned: {} is done", method.name),
-            Ok(Outcome::Refused { code, message } | Outcome::Fault { code, message }) => {
+            Ok(CallOutcome::Done(_)) => debug!(target: "opennebula", "oned: {} is done", method.name),
+            Ok(CallOutcome::Refused { code, message } | CallOutcome::Fault { code, message }) => {
                 info!(target: "opennebula", "oned: {} was refused, {code}: {}", method.name, shorten(message));
             }
             Err(error) => info!(target: "opennebula", "oned: {} failed: {error}", method.name),
         }
         match outcome? {
-            Outcome::Done(value) => Ok(Some(value)),
-            Outcome::Refused { code, message } => Err(NebulaError::told(ONED, code, &message)),
-            Outcome::Fault { code: UNKNOWN_METHOD, .. } => Ok(None),
-            Outcome::Fault { code, message } => {
+            CallOutcome::Done(value) => Ok(Some(value)),
+            CallOutcome::Refused { code, message } => Err(NebulaError::told(ONED, code, &message)),
+            CallOutcome::Fault { code: UNKNOWN_METHOD, .. } => Ok(None),
+            CallOutcome::Fault { code, message } => {
                 let cause = format!("{} ended with fault {code}: {}", method.name, shorten(&message));
                 Err(NebulaError::broken(ONED, cause))
             }
@@ -74,10 +74,10 @@ impl Oned {
 
     pub(super) async fn call(
         &self,
-        who: &Credentials,
+        who: &NebulaCredentials,
         method: Method,
         params: &[Param<'_>],
-    ) -> Result<Value, NebulaError> {
+    ) -> Result<XmlRpcValue, NebulaError> {
         let value = self.call_if_known(who, method, params).await?;
         value.ok_or_else(|| NebulaError::broken(ONED, format!("it does not know {}", method.name)))
     }
@@ -85,7 +85,7 @@ impl Oned {
     /// A call that answers with the XML of an object or of a pool.
     pub(super) async fn element(
         &self,
-        who: &Credentials,
+        who: &NebulaCredentials,
         method: Method,
         params: &[Param<'_>],
     ) -> Result<Element, NebulaError> {
@@ -95,7 +95,7 @@ impl Oned {
     /// The same, where the server may be too old.
     pub(super) async fn element_if_known(
         &self,
-        who: &Credentials,
+        who: &NebulaCredentials,
         method: Method,
         params: &[Param<'_>],
     ) -> Result<Option<Element>, NebulaError> {
@@ -105,19 +105,19 @@ impl Oned {
 
     async fn outcome(
         &self,
-        who: &Credentials,
+        who: &NebulaCredentials,
         method: Method,
         params: &[Param<'_>],
-    ) -> Result<Outcome, NebulaError> {
+    ) -> Result<CallOutcome, NebulaError> {
         let session = who.session();
         let body = encode(method.name, session.expose_secret(), params).map_err(|why| {
             let message = format!("a parameter of {} cannot be written: {why}", method.name);
-            NebulaError::refused(ONED, Refusal::Api, &message)
+            NebulaError::refused(ONED, NebulaErrorKind::Api, &message)
         })?;
         let ask = |client: &reqwest::Client| {
             client.post(self.url.clone()).header(CONTENT_TYPE, "text/xml; charset=utf-8").body(body.clone())
         };
-        let Reply { status, body } = self.connections.ask(method.repeat, ask).await?;
+        let RawReply { status, body } = self.connections.ask(method.repeat, ask).await?;
         if status != StatusCode::OK {
             return Err(NebulaError::broken(ONED, format!("it answered {} with {status}", method.name)));
         }
@@ -129,8 +129,8 @@ impl Oned {
     }
 }
 
-fn object(method: Method, value: Value) -> Result<Element, NebulaError> {
-    let Value::Text(text) = value else {
+fn object(method: Method, value: XmlRpcValue) -> Result<Element, NebulaError> {
+    let XmlRpcValue::Text(text) = value else {
         let cause = format!("{} did not answer with an object", method.name);
         return Err(NebulaError::broken(ONED, cause));
     };

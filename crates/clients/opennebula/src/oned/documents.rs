@@ -2,9 +2,9 @@
 
 use xml::Element;
 
-use super::super::template::Template;
-use super::super::xmlrpc::{Param, Value};
-use super::super::{Credentials, NebulaError, OpenNebula, Refusal};
+use super::super::template::NebulaTemplate;
+use super::super::xmlrpc::{Param, XmlRpcValue};
+use super::super::{NebulaCredentials, NebulaError, NebulaErrorKind, OpenNebula};
 use super::ONED;
 use super::client::Method;
 use super::object::{named, number, template, text};
@@ -24,7 +24,7 @@ const APPEND: i32 = 1;
 const BODY: &str = "BODY";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Document {
+pub struct NebulaDocument {
     pub id: i32,
     pub uid: i32,
     pub gid: i32,
@@ -35,12 +35,12 @@ pub struct Document {
     /// The attribute `BODY`, empty when there is none.
     pub body: String,
     /// All other attributes.
-    pub template: Template,
+    pub template: NebulaTemplate,
 }
 
 /// Whose documents are listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Whose {
+pub enum DocumentFilter {
     Mine,
     MineAndGroup,
     /// All that the caller may see.
@@ -49,7 +49,7 @@ pub enum Whose {
 
 /// A part of a pool. The newest objects come first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Page {
+pub struct DocumentPage {
     pub offset: u32,
     pub size: u32,
 }
@@ -57,37 +57,37 @@ pub struct Page {
 impl OpenNebula {
     pub async fn allocate_document(
         &self,
-        who: &Credentials,
-        template: &Template,
+        who: &NebulaCredentials,
+        template: &NebulaTemplate,
         kind: i32,
     ) -> Result<i32, NebulaError> {
         let xml = written(template)?;
         match self.oned.call(who, ALLOCATE, &[Param::Text(&xml), Param::Integer(kind)]).await? {
-            Value::Integer(id) => i32::try_from(id)
+            XmlRpcValue::Integer(id) => i32::try_from(id)
                 .map_err(|_| NebulaError::broken(ONED, "the id of the new document is too large")),
             _ => Err(NebulaError::broken(ONED, "the new document has no id")),
         }
     }
 
     /// A document of any kind: look at `kind`.
-    pub async fn document(&self, who: &Credentials, id: i32) -> Result<Document, NebulaError> {
+    pub async fn document(&self, who: &NebulaCredentials, id: i32) -> Result<NebulaDocument, NebulaError> {
         let params = [Param::Integer(id), Param::Boolean(false)];
         read_document(&self.oned.element(who, INFO, &params).await?)
     }
 
     pub async fn documents(
         &self,
-        who: &Credentials,
-        whose: Whose,
+        who: &NebulaCredentials,
+        whose: DocumentFilter,
         kind: i32,
-        page: Option<Page>,
-    ) -> Result<Vec<Document>, NebulaError> {
+        page: Option<DocumentPage>,
+    ) -> Result<Vec<NebulaDocument>, NebulaError> {
         let whose = match whose {
-            Whose::Mine => -3,
-            Whose::All => -2,
-            Whose::MineAndGroup => -1,
+            DocumentFilter::Mine => -3,
+            DocumentFilter::All => -2,
+            DocumentFilter::MineAndGroup => -1,
         };
-        let (start, end) = page.map_or((-1, -1), Page::range);
+        let (start, end) = page.map_or((-1, -1), DocumentPage::range);
         let params = [whose, start, end, kind].map(Param::Integer);
         let pool = self.oned.element(who, POOL, &params).await?;
         let documents = named(&pool, "DOCUMENT_POOL")?.children("DOCUMENT").map(read_document);
@@ -97,9 +97,9 @@ impl OpenNebula {
     /// The attributes become exactly these.
     pub async fn replace_document(
         &self,
-        who: &Credentials,
+        who: &NebulaCredentials,
         id: i32,
-        template: &Template,
+        template: &NebulaTemplate,
     ) -> Result<(), NebulaError> {
         self.update_document(who, id, template, REPLACE).await
     }
@@ -107,18 +107,18 @@ impl OpenNebula {
     /// These attributes are set, and the others stay.
     pub async fn amend_document(
         &self,
-        who: &Credentials,
+        who: &NebulaCredentials,
         id: i32,
-        template: &Template,
+        template: &NebulaTemplate,
     ) -> Result<(), NebulaError> {
         self.update_document(who, id, template, APPEND).await
     }
 
     async fn update_document(
         &self,
-        who: &Credentials,
+        who: &NebulaCredentials,
         id: i32,
-        template: &Template,
+        template: &NebulaTemplate,
         how: i32,
     ) -> Result<(), NebulaError> {
         let xml = written(template)?;
@@ -126,16 +126,21 @@ impl OpenNebula {
         self.oned.call(who, UPDATE, &params).await.map(drop)
     }
 
-    pub async fn rename_document(&self, who: &Credentials, id: i32, name: &str) -> Result<(), NebulaError> {
+    pub async fn rename_document(
+        &self,
+        who: &NebulaCredentials,
+        id: i32,
+        name: &str,
+    ) -> Result<(), NebulaError> {
         self.oned.call(who, RENAME, &[Param::Integer(id), Param::Text(name)]).await.map(drop)
     }
 
-    pub async fn delete_document(&self, who: &Credentials, id: i32) -> Result<(), NebulaError> {
+    pub async fn delete_document(&self, who: &NebulaCredentials, id: i32) -> Result<(), NebulaError> {
         self.oned.call(who, DELETE, &[Param::Integer(id)]).await.map(drop)
     }
 }
 
-impl Page {
+impl DocumentPage {
     /// Where it begins, and how long it is as a negative number. Minus one would mean everything, so the
     /// shortest page that can be asked for has two.
     pub(super) fn range(self) -> (i32, i32) {
@@ -145,16 +150,16 @@ impl Page {
     }
 }
 
-pub(super) fn written(template: &Template) -> Result<String, NebulaError> {
-    template.to_xml().map_err(|why| NebulaError::refused(ONED, Refusal::Api, &why.to_string()))
+pub(super) fn written(template: &NebulaTemplate) -> Result<String, NebulaError> {
+    template.to_xml().map_err(|why| NebulaError::refused(ONED, NebulaErrorKind::Api, &why.to_string()))
 }
 
-fn read_document(element: &Element) -> Result<Document, NebulaError> {
+fn read_document(element: &Element) -> Result<NebulaDocument, NebulaError> {
     let document = named(element, "DOCUMENT")?;
     let mut template = template(document, "TEMPLATE");
     let body = template.get(BODY).unwrap_or_default().to_owned();
     template.remove(BODY);
-    Ok(Document {
+    Ok(NebulaDocument {
         id: number(document, "ID")?,
         uid: number(document, "UID")?,
         gid: number(document, "GID")?,

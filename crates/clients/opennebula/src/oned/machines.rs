@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use xml::Element;
 
-use super::super::template::Template;
+use super::super::template::NebulaTemplate;
 use super::super::xmlrpc::Param;
-use super::super::{Credentials, NebulaError, OpenNebula, Refusal};
+use super::super::{NebulaCredentials, NebulaError, NebulaErrorKind, OpenNebula};
 use super::ONED;
 use super::client::Method;
-use super::documents::{Page, written};
+use super::documents::{DocumentPage, written};
 use super::object::{named, number, template, text};
 
 const TEMPLATE_INFO: Method = Method::read("one.template.info", "reads the VM template #");
@@ -39,11 +39,11 @@ const SET_MAX: usize = 200;
 pub struct VmTemplate {
     pub id: i32,
     pub name: String,
-    pub template: Template,
+    pub template: NebulaTemplate,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Machine {
+pub struct VirtualMachine {
     pub id: i32,
     pub uid: i32,
     pub name: String,
@@ -51,8 +51,8 @@ pub struct Machine {
     /// Zero, whenever `state` is not 3.
     pub lcm_state: i32,
     pub resched: bool,
-    pub template: Template,
-    pub user_template: Template,
+    pub template: NebulaTemplate,
+    pub user_template: NebulaTemplate,
 }
 
 /// What a machine has, in cores and mebibytes. What is not given stays.
@@ -63,7 +63,7 @@ pub struct Capacity {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Action {
+pub enum VmAction {
     Resched,
     Terminate,
     TerminateHard,
@@ -77,7 +77,7 @@ pub enum Recovery {
 
 /// Reading.
 impl OpenNebula {
-    pub async fn vm_template(&self, who: &Credentials, id: i32) -> Result<VmTemplate, NebulaError> {
+    pub async fn vm_template(&self, who: &NebulaCredentials, id: i32) -> Result<VmTemplate, NebulaError> {
         let params = [Param::Integer(id), Param::Boolean(false), Param::Boolean(false)];
         let element = self.oned.element(who, TEMPLATE_INFO, &params).await?;
         let found = named(&element, "VMTEMPLATE")?;
@@ -86,7 +86,7 @@ impl OpenNebula {
     }
 
     /// Megabytes of the image of the first disk of a VM template: no disk can be smaller. Nothing where it is not told.
-    pub async fn image_size(&self, who: &Credentials, id: i32) -> Result<Option<u32>, NebulaError> {
+    pub async fn image_size(&self, who: &NebulaCredentials, id: i32) -> Result<Option<u32>, NebulaError> {
         let params = [Param::Integer(id), Param::Boolean(true), Param::Boolean(false)];
         let element = self.oned.element(who, TEMPLATE_INFO, &params).await?;
         let template = template(named(&element, "VMTEMPLATE")?, "TEMPLATE");
@@ -95,13 +95,17 @@ impl OpenNebula {
     }
 
     /// A machine, also one that is done.
-    pub async fn machine(&self, who: &Credentials, id: i32) -> Result<Machine, NebulaError> {
+    pub async fn machine(&self, who: &NebulaCredentials, id: i32) -> Result<VirtualMachine, NebulaError> {
         let params = [Param::Integer(id), Param::Boolean(false)];
         read_machine(&self.oned.element(who, INFO, &params).await?)
     }
 
     /// Those of the machines that there are and that the caller may see.
-    pub async fn machines(&self, who: &Credentials, ids: &[i32]) -> Result<Vec<Machine>, NebulaError> {
+    pub async fn machines(
+        &self,
+        who: &NebulaCredentials,
+        ids: &[i32],
+    ) -> Result<Vec<VirtualMachine>, NebulaError> {
         let mut machines = Vec::with_capacity(ids.len());
         for ids in ids.chunks(SET_MAX) {
             let list = ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
@@ -114,12 +118,17 @@ impl OpenNebula {
         Ok(machines)
     }
 
-    async fn machines_one_by_one(&self, who: &Credentials, ids: &[i32]) -> Result<Vec<Machine>, NebulaError> {
+    async fn machines_one_by_one(
+        &self,
+        who: &NebulaCredentials,
+        ids: &[i32],
+    ) -> Result<Vec<VirtualMachine>, NebulaError> {
         let mut machines = Vec::with_capacity(ids.len());
         for id in ids {
             match self.machine(who, *id).await {
                 Ok(machine) => machines.push(machine),
-                Err(error) if error.is(Refusal::NotFound) || error.is(Refusal::Authorization) => {}
+                Err(error)
+                    if error.is(NebulaErrorKind::NotFound) || error.is(NebulaErrorKind::Authorization) => {}
                 Err(error) => return Err(error),
             }
         }
@@ -129,13 +138,13 @@ impl OpenNebula {
     /// All machines of a service that are not done, whether the service still knows them or not.
     pub async fn machines_of_service(
         &self,
-        who: &Credentials,
+        who: &NebulaCredentials,
         service: i32,
-    ) -> Result<Vec<Machine>, NebulaError> {
+    ) -> Result<Vec<VirtualMachine>, NebulaError> {
         let service = service.to_string();
         let mut found = BTreeMap::new();
         for number in 0..PAGES_MAX {
-            let page = Page { offset: number * STRIDE, size: PAGE };
+            let page = DocumentPage { offset: number * STRIDE, size: PAGE };
             let (machines, last) = self.page_of_machines(who, page).await?;
             for machine in machines {
                 if machine.user_template.get("SERVICE_ID") == Some(&service) {
@@ -153,9 +162,9 @@ impl OpenNebula {
     /// what a machine belongs to; only where there is no long form, the short one must do.
     async fn page_of_machines(
         &self,
-        who: &Credentials,
-        page: Page,
-    ) -> Result<(Vec<Machine>, bool), NebulaError> {
+        who: &NebulaCredentials,
+        page: DocumentPage,
+    ) -> Result<(Vec<VirtualMachine>, bool), NebulaError> {
         let (start, end) = page.range();
         let params = [ALL_VISIBLE, start, end, ALL_BUT_DONE].map(Param::Integer);
         let pool = match self.oned.element_if_known(who, POOL, &params).await? {
@@ -171,7 +180,7 @@ impl OpenNebula {
 /// Changing.
 impl OpenNebula {
     /// One virtual core stands for one real one. Without anything to change, nobody is asked.
-    pub async fn resize(&self, who: &Credentials, id: i32, to: Capacity) -> Result<(), NebulaError> {
+    pub async fn resize(&self, who: &NebulaCredentials, id: i32, to: Capacity) -> Result<(), NebulaError> {
         let mut lines = Vec::new();
         lines.extend(to.memory.map(|memory| format!("MEMORY={memory}")));
         lines.extend(to.cpu.map(|cpu| format!("VCPU={cpu}\nCPU={cpu}")));
@@ -186,7 +195,7 @@ impl OpenNebula {
     /// A disk only grows.
     pub async fn resize_disk(
         &self,
-        who: &Credentials,
+        who: &NebulaCredentials,
         id: i32,
         disk: i32,
         megabytes: u32,
@@ -199,36 +208,36 @@ impl OpenNebula {
     /// These attributes of the user template are set, and the others stay.
     pub async fn amend_machine(
         &self,
-        who: &Credentials,
+        who: &NebulaCredentials,
         id: i32,
-        template: &Template,
+        template: &NebulaTemplate,
     ) -> Result<(), NebulaError> {
         let xml = written(template)?;
         let params = [Param::Integer(id), Param::Text(&xml), Param::Integer(APPEND)];
         self.oned.call(who, UPDATE, &params).await.map(drop)
     }
 
-    pub async fn act(&self, who: &Credentials, id: i32, action: Action) -> Result<(), NebulaError> {
+    pub async fn act(&self, who: &NebulaCredentials, id: i32, action: VmAction) -> Result<(), NebulaError> {
         let action = match action {
-            Action::Resched => "resched",
-            Action::Terminate => "terminate",
-            Action::TerminateHard => "terminate-hard",
+            VmAction::Resched => "resched",
+            VmAction::Terminate => "terminate",
+            VmAction::TerminateHard => "terminate-hard",
         };
         self.oned.call(who, ACTION, &[Param::Text(action), Param::Integer(id)]).await.map(drop)
     }
 
-    pub async fn recover(&self, who: &Credentials, id: i32, how: Recovery) -> Result<(), NebulaError> {
+    pub async fn recover(&self, who: &NebulaCredentials, id: i32, how: Recovery) -> Result<(), NebulaError> {
         self.oned.call(who, RECOVER, &[Param::Integer(id), Param::Integer(how as i32)]).await.map(drop)
     }
 }
 
-fn read_pool(pool: &Element) -> Result<Vec<Machine>, NebulaError> {
+fn read_pool(pool: &Element) -> Result<Vec<VirtualMachine>, NebulaError> {
     named(pool, "VM_POOL")?.children("VM").map(read_machine).collect()
 }
 
-fn read_machine(element: &Element) -> Result<Machine, NebulaError> {
+fn read_machine(element: &Element) -> Result<VirtualMachine, NebulaError> {
     let machine = named(element, "VM")?;
-    Ok(Machine {
+    Ok(VirtualMachine {
         id: number(machine, "ID")?,
         uid: number(machine, "UID")?,
         name: text(machine, "NAME"),

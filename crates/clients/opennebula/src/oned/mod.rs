@@ -7,9 +7,9 @@ mod object;
 mod users;
 
 pub(super) use self::client::Oned;
-pub use self::documents::{Document, Page, RUNTIME_DOCUMENT, Whose};
-pub use self::machines::{Action, Capacity, Machine, Recovery, VmTemplate};
-pub use self::users::User;
+pub use self::documents::{DocumentFilter, DocumentPage, NebulaDocument, RUNTIME_DOCUMENT};
+pub use self::machines::{Capacity, Recovery, VirtualMachine, VmAction, VmTemplate};
+pub use self::users::NebulaUser;
 
 /// How it is called in errors.
 const ONED: &str = "oned";

@@ -3,7 +3,7 @@
 use xml::Element;
 
 use super::super::NebulaError;
-use super::super::template::Template;
+use super::super::template::NebulaTemplate;
 use super::ONED;
 
 /// An element that must have the name.
@@ -25,6 +25,6 @@ pub(super) fn text(element: &Element, name: &str) -> String {
 }
 
 /// Empty when there is none.
-pub(super) fn template(element: &Element, name: &str) -> Template {
-    element.child(name).map(Template::from_element).unwrap_or_default()
+pub(super) fn template(element: &Element, name: &str) -> NebulaTemplate {
+    element.child(name).map(NebulaTemplate::from_element).unwrap_or_default()
 }

@@ -4,7 +4,7 @@
 //! kept. What OneFlow stores is read from `oned`, which also answers much sooner.
 
 use engine::secret::ExposeSecret;
-use http_client::{DriverError, System, shorten};
+use http_client::{DriverError, ExternalSystem, shorten};
 use reqwest::header::CONTENT_TYPE;
 use reqwest::{Client, Method, StatusCode, Url};
 use serde::Deserialize;
@@ -12,13 +12,13 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tracing::{debug, info};
 
-use super::super::connections::{Clients, Connections, Repeat, Reply};
-use super::super::{Credentials, NebulaError, Refusal};
+use super::super::connections::{Clients, Connections, RawReply, Repeat};
+use super::super::{NebulaCredentials, NebulaError, NebulaErrorKind};
 use super::ONEFLOW;
 
 /// Said by the web server itself, which has not understood the request.
 const NOT_UNDERSTOOD: &str = "Bad Request";
-/// Said at the door, where nobody was let in yet.
+/// Said at the API, where nobody was let in yet.
 const NOT_LET_IN: [&str; 2] = ["Invalid credentials", "A username and password must be provided"];
 const WRONG_STATE: &str = "cannot be undeployed in state";
 /// OneFlow itself calls `oned`, and says this when it does not reach it.
@@ -38,39 +38,43 @@ pub(in super::super) struct OneFlow {
 
 /// What newer releases say when they did not expect something.
 #[derive(Deserialize)]
-struct Complaint {
+struct FlowErrorBody {
     message: String,
 }
 
 impl OneFlow {
     pub(in super::super) fn new(url: &str, clients: Clients) -> Result<OneFlow, DriverError> {
-        let system = System(ONEFLOW);
+        let system = ExternalSystem(ONEFLOW);
         Ok(OneFlow { base: system.url(url)?, connections: Connections::never_kept(system, clients) })
     }
 
-    pub(super) async fn delete(&self, who: &Credentials, path: &[&str]) -> Result<Reply, NebulaError> {
+    pub(super) async fn delete(
+        &self,
+        who: &NebulaCredentials,
+        path: &[&str],
+    ) -> Result<RawReply, NebulaError> {
         self.call(who, Method::DELETE, path, None).await
     }
 
     /// Performs an action. `params` may hold secrets.
     pub(super) async fn act(
         &self,
-        who: &Credentials,
+        who: &NebulaCredentials,
         path: &[&str],
         action: &str,
         params: &Value,
-    ) -> Result<Reply, NebulaError> {
+    ) -> Result<RawReply, NebulaError> {
         let body = serde_json::json!({ "action": { "perform": action, "params": params } });
         self.call(who, Method::POST, path, Some(body.to_string())).await
     }
 
     async fn call(
         &self,
-        who: &Credentials,
+        who: &NebulaCredentials,
         method: Method,
         path: &[&str],
         body: Option<String>,
-    ) -> Result<Reply, NebulaError> {
+    ) -> Result<RawReply, NebulaError> {
         let mut url = self.base.clone();
         if let Ok(mut segments) = url.path_segments_mut() {
             segments.pop_if_empty().extend(path);
@@ -101,7 +105,7 @@ impl OneFlow {
 }
 
 /// The body of a good answer as JSON. Its content type says HTML, whatever it is.
-pub(super) fn json<T: DeserializeOwned>(reply: &Reply) -> Result<T, NebulaError> {
+pub(super) fn json<T: DeserializeOwned>(reply: &RawReply) -> Result<T, NebulaError> {
     serde_json::from_slice(&reply.body).map_err(|error| {
         // The parser's own words may quote the body, and the body holds secrets.
         let (line, column) = (error.line(), error.column());
@@ -110,33 +114,34 @@ pub(super) fn json<T: DeserializeOwned>(reply: &Reply) -> Result<T, NebulaError>
     })
 }
 
-fn accepted(reply: Reply) -> Result<Reply, NebulaError> {
-    if reply.status.is_success() { Ok(reply) } else { Err(refusal(reply.status, &reply.body)) }
+fn accepted(reply: RawReply) -> Result<RawReply, NebulaError> {
+    if reply.status.is_success() { Ok(reply) } else { Err(error_response(reply.status, &reply.body)) }
 }
 
 /// OneFlow swaps two codes: who may not do something is told 401, and whose password is wrong, 403.
-fn refusal(status: StatusCode, body: &[u8]) -> NebulaError {
+fn error_response(status: StatusCode, body: &[u8]) -> NebulaError {
     let text = String::from_utf8_lossy(body);
     let text = text.trim();
     if text.starts_with('<') {
         return NebulaError::broken(ONEFLOW, format!("it answered {status} with a page for people"));
     }
-    let message = serde_json::from_str(text).map_or_else(|_| text.to_owned(), |said: Complaint| said.message);
+    let message =
+        serde_json::from_str(text).map_or_else(|_| text.to_owned(), |said: FlowErrorBody| said.message);
     let kind = match status {
-        StatusCode::UNAUTHORIZED if NOT_LET_IN.contains(&message.as_str()) => Refusal::Authentication,
-        StatusCode::UNAUTHORIZED => Refusal::Authorization,
-        StatusCode::FORBIDDEN => Refusal::Authentication,
-        StatusCode::NOT_FOUND => Refusal::NotFound,
+        StatusCode::UNAUTHORIZED if NOT_LET_IN.contains(&message.as_str()) => NebulaErrorKind::Authentication,
+        StatusCode::UNAUTHORIZED => NebulaErrorKind::Authorization,
+        StatusCode::FORBIDDEN => NebulaErrorKind::Authentication,
+        StatusCode::NOT_FOUND => NebulaErrorKind::NotFound,
         StatusCode::BAD_REQUEST if message == NOT_UNDERSTOOD => {
             return NebulaError::broken(ONEFLOW, "its web server did not understand the request");
         }
-        StatusCode::BAD_REQUEST => Refusal::Api,
-        StatusCode::INTERNAL_SERVER_ERROR if message.contains(WRONG_STATE) => Refusal::Action,
+        StatusCode::BAD_REQUEST => NebulaErrorKind::Api,
+        StatusCode::INTERNAL_SERVER_ERROR if message.contains(WRONG_STATE) => NebulaErrorKind::Action,
         StatusCode::INTERNAL_SERVER_ERROR if ONED_NOT_REACHED.iter().any(|words| message.contains(words)) => {
             return NebulaError::broken(ONEFLOW, format!("it does not reach oned: {}", shorten(&message)));
         }
-        StatusCode::INTERNAL_SERVER_ERROR => Refusal::Internal,
-        status if status.is_client_error() => Refusal::Other(i64::from(status.as_u16())),
+        StatusCode::INTERNAL_SERVER_ERROR => NebulaErrorKind::Internal,
+        status if status.is_client_error() => NebulaErrorKind::Other(i64::from(status.as_u16())),
         status => return NebulaError::broken(ONEFLOW, format!("it answered {status}")),
     };
     let message = if message.is_empty() { status.to_string() } else { message };

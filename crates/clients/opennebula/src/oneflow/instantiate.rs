@@ -5,28 +5,28 @@ use std::collections::BTreeMap;
 use reqwest::StatusCode;
 use serde_json::{Map, Value, json};
 
-use super::super::template::{Template, Unwritable};
-use super::super::{Credentials, NebulaError, OpenNebula, Refusal};
-use super::lenient::{Envelope, One};
-use super::services::{Body, Service};
+use super::super::template::{NebulaTemplate, Unwritable};
+use super::super::{NebulaCredentials, NebulaError, NebulaErrorKind, OpenNebula};
+use super::lenient::{DocumentEnvelope, One};
+use super::services::{FlowService, ServiceBody};
 use super::{Dialect, ONEFLOW, ServiceTemplate, client};
 
 impl OpenNebula {
     /// Makes a service of that name. `contents` are attributes for the machines of a role, by its name.
     pub async fn instantiate(
         &self,
-        who: &Credentials,
+        who: &NebulaCredentials,
         template: &ServiceTemplate,
         name: &str,
-        contents: &BTreeMap<String, Template>,
-    ) -> Result<Service, NebulaError> {
+        contents: &BTreeMap<String, NebulaTemplate>,
+    ) -> Result<FlowService, NebulaError> {
         let params = json!({ "merge_template": merge(template, name, contents)? });
         let path = ["service_template", &template.id.to_string(), "action"];
         let reply = self.oneflow.act(who, &path, "instantiate", &params).await?;
         if reply.status != StatusCode::CREATED {
             return Err(NebulaError::broken(ONEFLOW, format!("it made no service: {}", reply.status)));
         }
-        let one: One<Envelope<Body>> = client::json(&reply)?;
+        let one: One<DocumentEnvelope<ServiceBody>> = client::json(&reply)?;
         Ok(one.document.into())
     }
 }
@@ -35,11 +35,11 @@ impl OpenNebula {
 fn merge(
     template: &ServiceTemplate,
     name: &str,
-    contents: &BTreeMap<String, Template>,
+    contents: &BTreeMap<String, NebulaTemplate>,
 ) -> Result<Value, NebulaError> {
     if let Some(role) = contents.keys().find(|name| template.roles.iter().all(|role| role.name != **name)) {
         let message = format!("the service template {:?} has no role {role:?}", template.name);
-        return Err(NebulaError::refused(ONEFLOW, Refusal::Api, &message));
+        return Err(NebulaError::refused(ONEFLOW, NebulaErrorKind::Api, &message));
     }
     let by_place = template.roles.iter().any(|role| role.dialect == Dialect::Six);
     let mut roles = Vec::new();
@@ -64,5 +64,5 @@ fn merge(
 }
 
 fn unwritable(why: &Unwritable) -> NebulaError {
-    NebulaError::refused(ONEFLOW, Refusal::Api, &why.to_string())
+    NebulaError::refused(ONEFLOW, NebulaErrorKind::Api, &why.to_string())
 }

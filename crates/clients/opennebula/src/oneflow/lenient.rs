@@ -13,7 +13,7 @@ pub(super) struct One<T> {
 /// A document with a body, whatever it stands for.
 #[derive(Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
-pub(super) struct Envelope<B> {
+pub(super) struct DocumentEnvelope<B> {
     #[serde(deserialize_with = "integer")]
     pub(super) id: i32,
     #[serde(deserialize_with = "integer")]
@@ -32,7 +32,7 @@ pub(super) struct Inner<B> {
 
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Number {
+enum LenientNumber {
     Integer(i64),
     Text(String),
 }
@@ -51,10 +51,10 @@ where
     T: TryFrom<i64>,
     D: Deserializer<'de>,
 {
-    let number = match Option::<Number>::deserialize(deserializer)? {
+    let number = match Option::<LenientNumber>::deserialize(deserializer)? {
         None => return Ok(None),
-        Some(Number::Integer(number)) => Some(number),
-        Some(Number::Text(text)) => text.trim().parse().ok(),
+        Some(LenientNumber::Integer(number)) => Some(number),
+        Some(LenientNumber::Text(text)) => text.trim().parse().ok(),
     };
     Ok(number.and_then(|number| T::try_from(number).ok()))
 }

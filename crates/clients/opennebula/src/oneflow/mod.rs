@@ -8,7 +8,7 @@ mod services;
 
 pub(super) use self::client::OneFlow;
 pub use self::service_templates::{Dialect, ServiceTemplate, TemplateRole};
-pub use self::services::{Service, ServiceRole};
+pub use self::services::{FlowService, ServiceRole};
 
 /// How it is called in errors.
 const ONEFLOW: &str = "oneflow";

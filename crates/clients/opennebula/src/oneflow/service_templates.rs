@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::super::{Credentials, Document, NebulaError, OpenNebula, Whose};
+use super::super::{DocumentFilter, NebulaCredentials, NebulaDocument, NebulaError, OpenNebula};
 use super::lenient::{integer, list, maybe};
 
 /// The kind of document that OneFlow keeps for a service template.
@@ -40,7 +40,7 @@ pub enum Dialect {
 }
 
 #[derive(Deserialize)]
-struct Body {
+struct TemplateBody {
     #[serde(default)]
     deployment: String,
     #[serde(default, deserialize_with = "list")]
@@ -66,17 +66,20 @@ fn one() -> u32 {
 
 impl OpenNebula {
     /// All that the caller may use, the newest first, without those that cannot be read.
-    pub async fn service_templates(&self, who: &Credentials) -> Result<Vec<ServiceTemplate>, NebulaError> {
-        let all = self.documents(who, Whose::All, SERVICE_TEMPLATE_DOCUMENT, None).await?;
+    pub async fn service_templates(
+        &self,
+        who: &NebulaCredentials,
+    ) -> Result<Vec<ServiceTemplate>, NebulaError> {
+        let all = self.documents(who, DocumentFilter::All, SERVICE_TEMPLATE_DOCUMENT, None).await?;
         Ok(all.into_iter().filter_map(ServiceTemplate::stored).collect())
     }
 }
 
 impl ServiceTemplate {
     /// What a document says, if it says something that OneFlow can use.
-    fn stored(document: Document) -> Option<ServiceTemplate> {
-        let Document { id, uid, gid, uname, gname, name, body, .. } = document;
-        let Body { deployment, roles } = serde_json::from_str(&body).ok()?;
+    fn stored(document: NebulaDocument) -> Option<ServiceTemplate> {
+        let NebulaDocument { id, uid, gid, uname, gname, name, body, .. } = document;
+        let TemplateBody { deployment, roles } = serde_json::from_str(&body).ok()?;
         let roles = roles.into_iter().map(TemplateRole::from).collect();
         Some(ServiceTemplate { id, uid, gid, uname, gname, name, deployment, roles })
     }

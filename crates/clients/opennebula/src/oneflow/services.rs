@@ -5,9 +5,11 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::super::{Credentials, Document, NebulaError, OpenNebula, Page, Refusal, Whose};
+use super::super::{
+    DocumentFilter, DocumentPage, NebulaCredentials, NebulaDocument, NebulaError, NebulaErrorKind, OpenNebula,
+};
 use super::ONEFLOW;
-use super::lenient::{Envelope, integer, list, maybe};
+use super::lenient::{DocumentEnvelope, integer, list, maybe};
 
 /// The kind of document that OneFlow keeps for a service.
 const SERVICE_DOCUMENT: i32 = 100;
@@ -39,7 +41,7 @@ const STATES: [&str; 16] = [
 ];
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Service {
+pub struct FlowService {
     pub id: i32,
     pub uid: i32,
     pub uname: String,
@@ -62,7 +64,7 @@ pub struct ServiceRole {
     pub parents: Vec<String>,
 }
 
-impl Service {
+impl FlowService {
     pub fn has_failed(&self) -> bool {
         self.state_name().starts_with("FAILED")
     }
@@ -73,7 +75,7 @@ impl Service {
 }
 
 #[derive(Deserialize)]
-pub(super) struct Body {
+pub(super) struct ServiceBody {
     #[serde(deserialize_with = "integer")]
     state: i32,
     #[serde(default, deserialize_with = "list")]
@@ -92,25 +94,25 @@ struct RoleBody {
     #[serde(default, deserialize_with = "integer")]
     cardinality: u32,
     #[serde(default, deserialize_with = "list")]
-    nodes: Vec<Node>,
+    nodes: Vec<RoleNode>,
     #[serde(default, deserialize_with = "list")]
     parents: Vec<String>,
 }
 
 #[derive(Deserialize)]
-struct Node {
+struct RoleNode {
     #[serde(deserialize_with = "integer")]
     deploy_id: i32,
 }
 
 impl OpenNebula {
-    pub async fn service(&self, who: &Credentials, id: i32) -> Result<Service, NebulaError> {
+    pub async fn service(&self, who: &NebulaCredentials, id: i32) -> Result<FlowService, NebulaError> {
         let document = self.document(who, id).await?;
         if document.kind != SERVICE_DOCUMENT {
             let message = format!("document {id} is not a service");
-            return Err(NebulaError::refused(ONEFLOW, Refusal::NotFound, &message));
+            return Err(NebulaError::refused(ONEFLOW, NebulaErrorKind::NotFound, &message));
         }
-        Service::stored(document)
+        FlowService::stored(document)
             .ok_or_else(|| NebulaError::broken(ONEFLOW, format!("the body of service {id} cannot be read")))
     }
 
@@ -118,17 +120,17 @@ impl OpenNebula {
     /// What cannot be read is left out.
     pub async fn services(
         &self,
-        who: &Credentials,
-        whose: Whose,
+        who: &NebulaCredentials,
+        whose: DocumentFilter,
         after: Option<i32>,
-    ) -> Result<Vec<Service>, NebulaError> {
-        let is_new = |document: &Document| after.is_none_or(|after| document.id > after);
+    ) -> Result<Vec<FlowService>, NebulaError> {
+        let is_new = |document: &NebulaDocument| after.is_none_or(|after| document.id > after);
         let mut found = BTreeMap::new();
         for number in 0..PAGES_MAX {
-            let page = Page { offset: number * STRIDE, size: PAGE };
+            let page = DocumentPage { offset: number * STRIDE, size: PAGE };
             let documents = self.documents(who, whose, SERVICE_DOCUMENT, Some(page)).await?;
             let is_last = documents.len() < PAGE as usize || !goes_on(&documents, is_new);
-            let services = documents.into_iter().filter(is_new).filter_map(Service::stored);
+            let services = documents.into_iter().filter(is_new).filter_map(FlowService::stored);
             found.extend(services.map(|service| (service.id, service)));
             if is_last {
                 return Ok(found.into_values().rev().collect());
@@ -138,32 +140,32 @@ impl OpenNebula {
     }
 
     /// Begins to take the service down. It is gone when it is not found any more.
-    pub async fn delete_service(&self, who: &Credentials, id: i32) -> Result<(), NebulaError> {
+    pub async fn delete_service(&self, who: &NebulaCredentials, id: i32) -> Result<(), NebulaError> {
         self.oneflow.delete(who, &["service", &id.to_string()]).await.map(drop)
     }
 
     /// Takes the service away in any state. It is known to leave machines behind.
-    pub async fn recover_delete_service(&self, who: &Credentials, id: i32) -> Result<(), NebulaError> {
+    pub async fn recover_delete_service(&self, who: &NebulaCredentials, id: i32) -> Result<(), NebulaError> {
         let path = ["service", &id.to_string(), "action"];
         self.oneflow.act(who, &path, "recover", &json!({ "delete": true })).await.map(drop)
     }
 }
 
 /// Whether the next page may have what is wanted. Pages begin with the newest, unless `oned` is configured otherwise.
-fn goes_on(documents: &[Document], is_new: impl Fn(&Document) -> bool) -> bool {
+fn goes_on(documents: &[NebulaDocument], is_new: impl Fn(&NebulaDocument) -> bool) -> bool {
     let newest_first =
         documents.first().zip(documents.last()).is_some_and(|(first, last)| first.id > last.id);
     !newest_first || documents.last().is_some_and(is_new)
 }
 
-impl Service {
-    fn stored(document: Document) -> Option<Service> {
-        let Document { id, uid, uname, name, body, .. } = document;
-        Some(Service::of((id, uid, uname, name), serde_json::from_str(&body).ok()?))
+impl FlowService {
+    fn stored(document: NebulaDocument) -> Option<FlowService> {
+        let NebulaDocument { id, uid, uname, name, body, .. } = document;
+        Some(FlowService::of((id, uid, uname, name), serde_json::from_str(&body).ok()?))
     }
 
-    fn of((id, uid, uname, name): (i32, i32, String, String), body: Body) -> Service {
-        Service {
+    fn of((id, uid, uname, name): (i32, i32, String, String), body: ServiceBody) -> FlowService {
+        FlowService {
             id,
             uid,
             uname,
@@ -177,9 +179,9 @@ impl Service {
 }
 
 /// As OneFlow answers it.
-impl From<Envelope<Body>> for Service {
-    fn from(found: Envelope<Body>) -> Service {
-        Service::of((found.id, found.uid, found.uname, found.name), found.template.body)
+impl From<DocumentEnvelope<ServiceBody>> for FlowService {
+    fn from(found: DocumentEnvelope<ServiceBody>) -> FlowService {
+        FlowService::of((found.id, found.uid, found.uname, found.name), found.template.body)
     }
 }
 

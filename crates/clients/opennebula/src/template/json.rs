@@ -3,9 +3,9 @@
 use serde_json::{Map, Value};
 
 use super::text::unwritable;
-use super::{Attribute, AttributeName, Template, Text, Unwritable};
+use super::{Attribute, AttributeName, NebulaTemplate, Text, Unwritable};
 
-impl Template {
+impl NebulaTemplate {
     /// For OneFlow 7. Refuses what does not survive the text that is made of it there.
     pub fn to_json(&self) -> Result<Value, Unwritable> {
         let mut object = Map::new();

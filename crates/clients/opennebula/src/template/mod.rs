@@ -13,7 +13,7 @@ pub use self::value::{Text, Unfit, Unwritable};
 
 /// Ordered attributes. A look-up finds direct attributes only, and only by the exact name.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub struct Template {
+pub struct NebulaTemplate {
     attributes: Vec<Attribute>,
 }
 
@@ -39,9 +39,9 @@ impl Attribute {
     }
 }
 
-impl Template {
-    pub fn new() -> Template {
-        Template::default()
+impl NebulaTemplate {
+    pub fn new() -> NebulaTemplate {
+        NebulaTemplate::default()
     }
 
     /// Takes the place of everything that has this name.
@@ -126,7 +126,7 @@ impl Vector {
 }
 
 /// Names only: values may be passwords.
-impl fmt::Debug for Template {
+impl fmt::Debug for NebulaTemplate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(&self.attributes).finish()
     }

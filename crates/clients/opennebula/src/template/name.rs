@@ -26,7 +26,7 @@ impl AttributeName {
         if is_name(name.as_bytes()) { Ok(AttributeName(Cow::Owned(name))) } else { Err(BadName) }
     }
 
-    /// As the far side wrote it. It may be a name that the text form cannot carry.
+    /// As the external system wrote it. It may be a name that the text form cannot carry.
     pub(in super::super) fn copied(name: &str) -> AttributeName {
         AttributeName(Cow::Owned(name.to_owned()))
     }

@@ -3,9 +3,9 @@
 //! Only a backslash before a quote escapes anything, a value may have many lines, and a closing bracket of
 //! CDATA ends it all.
 
-use super::{Attribute, AttributeName, Template, Text, Unfit, Unwritable};
+use super::{Attribute, AttributeName, NebulaTemplate, Text, Unfit, Unwritable};
 
-impl Template {
+impl NebulaTemplate {
     /// For OneFlow 6, which takes no other form. Refuses what this form cannot carry.
     pub fn to_text(&self) -> Result<String, Unwritable> {
         let mut lines = Vec::with_capacity(self.attributes.len());

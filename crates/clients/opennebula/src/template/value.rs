@@ -4,7 +4,7 @@ use std::fmt;
 
 use xml::carries;
 
-/// A value. Who wrote it decides what the far side may do with it.
+/// A value. Who wrote it decides what the external system may do with it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Text {
     value: String,

@@ -3,9 +3,9 @@
 use xml::{Element, escape};
 
 use super::text::unwritable;
-use super::{Attribute, AttributeName, Template, Text, Unwritable, Vector};
+use super::{Attribute, AttributeName, NebulaTemplate, Text, Unwritable, Vector};
 
-impl Template {
+impl NebulaTemplate {
     /// `<TEMPLATE>…</TEMPLATE>`, with every value as escaped text. Refuses characters that XML does not have.
     pub fn to_xml(&self) -> Result<String, Unwritable> {
         let mut xml = String::from("<TEMPLATE>");
@@ -26,7 +26,7 @@ impl Template {
     }
 
     /// The children of an element: those with children of their own are vectors.
-    pub(in super::super) fn from_element(element: &Element) -> Template {
+    pub(in super::super) fn from_element(element: &Element) -> NebulaTemplate {
         let attributes = element.children.iter().map(|child| {
             let name = AttributeName::copied(&child.name);
             if child.children.is_empty() {
@@ -35,7 +35,7 @@ impl Template {
             let pair = |pair: &Element| (AttributeName::copied(&pair.name), Text::ours(pair.text.as_str()));
             Attribute::Vector(Vector { name, pairs: child.children.iter().map(pair).collect() })
         });
-        Template { attributes: attributes.collect() }
+        NebulaTemplate { attributes: attributes.collect() }
     }
 }
 

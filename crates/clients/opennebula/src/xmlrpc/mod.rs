@@ -3,5 +3,5 @@
 mod decode;
 mod encode;
 
-pub(super) use self::decode::{Outcome, Value, decode};
+pub(super) use self::decode::{CallOutcome, XmlRpcValue, decode};
 pub(super) use self::encode::{Param, encode};

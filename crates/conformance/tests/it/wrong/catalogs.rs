@@ -4,12 +4,12 @@ use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 
 use serde_json::{Value, json};
 
-use crate::broker::{Asked, Reply};
-use crate::wrong::{Wrong, wrong};
+use crate::broker::{BrokerReply, BrokerRequest};
+use crate::wrong::{WrongBroker, wrong};
 
 static CATALOGS: AtomicU32 = AtomicU32::new(0);
 
-pub(super) const WRONGS: &[Wrong] = &[
+pub(super) const WRONGS: &[WrongBroker] = &[
     wrong("has an offering twice", &["catalog.ids.unique", "catalog.service.name.unique"], |asked, reply| {
         catalog(asked, reply, |services| services[1]["plans"][0]["id"] = json!("service-one"));
         catalog(asked, reply, |services| services[1]["name"] = json!("one"));
@@ -129,13 +129,13 @@ pub(super) const WRONGS: &[Wrong] = &[
     }),
     wrong("calls its list something else", &["catalog.services", "catalog.read"], |asked, reply| {
         if asked.is("GET", 2) && reply.status == 200 && CATALOGS.fetch_add(1, SeqCst) > 0 {
-            *reply = Reply::new(203, json!({ "offerings": [] }));
+            *reply = BrokerReply::new(203, json!({ "offerings": [] }));
         }
     }),
 ];
 
 /// These have no name to ask for.
-pub(super) const NAMELESS: &[Wrong] = &[
+pub(super) const NAMELESS: &[WrongBroker] = &[
     wrong(
         "has no names",
         &["catalog.service.id", "catalog.service.name", "catalog.plan.id", "catalog.plan.name"],
@@ -162,13 +162,13 @@ pub(super) const NAMELESS: &[Wrong] = &[
     ),
 ];
 
-fn catalog(asked: &Asked, reply: &mut Reply, spoil: fn(&mut Value)) {
+fn catalog(asked: &BrokerRequest, reply: &mut BrokerReply, spoil: fn(&mut Value)) {
     if asked.is("GET", 2) && reply.status == 200 {
         spoil(&mut reply.body["services"]);
     }
 }
 
-fn schemas(asked: &Asked, reply: &mut Reply, spoil: fn(&mut Value)) {
+fn schemas(asked: &BrokerRequest, reply: &mut BrokerReply, spoil: fn(&mut Value)) {
     if asked.is("GET", 2) && reply.status == 200 {
         let schemas = &mut reply.body["services"][0]["plans"][0]["schemas"];
         for path in ["/service_instance/create", "/service_instance/update", "/service_binding/create"] {

@@ -4,17 +4,17 @@ use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 
 use serde_json::{Value, json};
 
-use crate::broker::Reply;
-use crate::wrong::{Wrong, turn, wrong};
+use crate::broker::BrokerReply;
+use crate::wrong::{WrongBroker, turn, wrong};
 
 // Each belongs to one wrong below, which is tried once.
 static BINDS: AtomicU32 = AtomicU32::new(0);
 static ENDS: AtomicU32 = AtomicU32::new(0);
 
-pub(super) const WRONGS: &[Wrong] = &[
+pub(super) const WRONGS: &[WrongBroker] = &[
     wrong("knows no maintenance", &["maintenance.put", "order.maintenance-before-parameters"], |_, reply| {
         if reply.body["error"] == "MaintenanceInfoConflict" {
-            *reply = Reply::new(202, json!({ "operation": "o" }));
+            *reply = BrokerReply::new(202, json!({ "operation": "o" }));
         }
     }),
     wrong(
@@ -96,7 +96,7 @@ pub(super) const WRONGS: &[Wrong] = &[
         if asked.is("DELETE", 3)
             && reply.body["description"].as_str().is_some_and(|text| text.contains("bindings"))
         {
-            *reply = Reply::new(202, json!({ "operation": "o" }));
+            *reply = BrokerReply::new(202, json!({ "operation": "o" }));
         }
     }),
     wrong("gives other credentials every time", &["bind.again.credentials", "bind.fetch"], |_, reply| {
@@ -106,7 +106,7 @@ pub(super) const WRONGS: &[Wrong] = &[
     }),
     wrong("demands an app", &["bind.app", "bind.first"], |asked, reply| {
         if asked.is("PUT", 5) {
-            *reply = Reply::code("RequiresApp");
+            *reply = BrokerReply::code("RequiresApp");
         }
     }),
     wrong(

@@ -62,7 +62,7 @@ impl Tables {
             let inbox = self.signals.get(&key)?;
             Some(Signal { key, payload: inbox.payload.clone(), number: inbox.number })
         });
-        let wish = row.wish();
+        let control = row.control();
         Some(Claimed {
             id,
             workflow: row.summary.workflow,
@@ -77,7 +77,7 @@ impl Tables {
             events,
             seq,
             orphaned,
-            wish,
+            control,
             signal,
             unreadable: None,
         })

@@ -5,32 +5,32 @@ use serde_json::Value;
 use super::{Inbox, Tables};
 use crate::clock::Timestamp;
 use crate::ids::OperationId;
-use crate::phase::{Turn, Verb};
-use crate::store::{Receipt, Touch, Wish};
+use crate::phase::{PhaseVerb, Turn};
+use crate::store::{ControlRequest, Receipt, Touch};
 
 impl Tables {
-    pub(super) fn wish(&mut self, id: OperationId, wish: Wish) -> Receipt {
+    pub(super) fn control(&mut self, id: OperationId, control: ControlRequest) -> Receipt {
         if let Some(row) = self.operations.get_mut(&id) {
-            if !row.summary.phase.allows(wish.verb) {
+            if !row.summary.phase.allows(control.verb) {
                 return Receipt::NotNow(row.summary.phase);
             }
-            if row.queued && wish.verb == Verb::Cancel {
+            if row.queued && control.verb == PhaseVerb::Cancel {
                 row.queued = false;
                 if let Some(name) = row.summary.resource.take() {
-                    self.resources.touch(&Touch::left_queue(&name, id, wish.at));
+                    self.resources.touch(&Touch::left_queue(&name, id, control.at));
                 }
             }
             if row.summary.owner.is_none() && !row.queued {
-                row.summary.due_at = Some(wish.at);
+                row.summary.due_at = Some(control.at);
             }
-            row.summary.wish = Some(wish);
+            row.summary.control = Some(control);
             self.last_number += 1;
-            row.wish_number = self.last_number;
+            row.control_number = self.last_number;
             return Receipt::Saved;
         }
         let Some(row) = self.archive.get(&id) else { return Receipt::NoSuchOperation };
         let phase = row.summary.phase;
-        let Some(revived) = phase.after(Turn::Revived).filter(|_| phase.allows(wish.verb)) else {
+        let Some(revived) = phase.after(Turn::Revived).filter(|_| phase.allows(control.verb)) else {
             return Receipt::NotNow(phase);
         };
         if let Some(holder) = self.holder(row.summary.resource.as_deref()) {
@@ -39,17 +39,17 @@ impl Tables {
         let Some(mut row) = self.archive.remove(&id) else { return Receipt::NoSuchOperation };
         // The time it had slept in the archive does not count against its deadline.
         let allowed = row.summary.deadline_at.since(row.summary.created_at);
-        row.summary.deadline_at = wish.at.plus(allowed);
+        row.summary.deadline_at = control.at.plus(allowed);
         row.summary.phase = revived;
         row.summary.finished_at = None;
         row.summary.reason = None;
-        row.summary.due_at = Some(wish.at);
-        row.summary.wish = Some(wish);
+        row.summary.due_at = Some(control.at);
+        row.summary.control = Some(control);
         self.last_number += 1;
-        row.wish_number = self.last_number;
+        row.control_number = self.last_number;
         row.epoch += 1;
-        if let (Some(name), Some(wish)) = (&row.summary.resource, &row.summary.wish) {
-            self.resources.revive(name, id, &row.summary.workflow, wish.at);
+        if let (Some(name), Some(control)) = (&row.summary.resource, &row.summary.control) {
+            self.resources.revive(name, id, &row.summary.workflow, control.at);
         }
         self.operations.insert(id, row);
         Receipt::Saved

@@ -6,29 +6,29 @@ use crate::clock::Timestamp;
 use crate::ids::OperationId;
 use crate::phase::Phase;
 use crate::store::{
-    Expect, Portrait, ResourcePage, ResourceQuery, ResourceRow, ResourceWrite, RowKey, SealedPlace,
+    Expect, RecordUpdate, ResourcePage, ResourceQuery, ResourceRow, ResourceWrite, RowKey, SealedColumn,
     SealedRow, StoreError, Touch,
 };
 
 #[derive(Default)]
 pub(super) struct Resources {
-    by_name: BTreeMap<String, Kept>,
+    by_name: BTreeMap<String, StoredResource>,
     /// How many were ever made.
     made: i64,
 }
 
-struct Kept {
+struct StoredResource {
     row: ResourceRow,
     labels: Vec<(String, String)>,
 }
 
-impl Kept {
-    fn wear(&mut self, portrait: &Portrait) {
-        self.row.kind.clone_from(&portrait.kind);
-        self.row.record.clone_from(&portrait.record);
-        self.row.gone_at = portrait.gone_at;
-        self.row.due_at = portrait.due_at;
-        self.labels.clone_from(&portrait.labels);
+impl StoredResource {
+    fn wear(&mut self, record_update: &RecordUpdate) {
+        self.row.kind.clone_from(&record_update.kind);
+        self.row.record.clone_from(&record_update.record);
+        self.row.gone_at = record_update.gone_at;
+        self.row.due_at = record_update.due_at;
+        self.labels.clone_from(&record_update.labels);
     }
 
     fn touched(&mut self, at: Timestamp) {
@@ -49,8 +49,8 @@ impl Resources {
 
     /// Every record, for those who look for sealed values.
     pub(super) fn texts(&self) -> Vec<SealedRow> {
-        let text = |kept: &Kept| SealedRow {
-            place: SealedPlace::Record,
+        let text = |kept: &StoredResource| SealedRow {
+            place: SealedColumn::Record,
             key: RowKey::Resource(kept.row.name.clone()),
             tenant: kept.row.tenant.clone(),
             resource: Some(kept.row.name.clone()),
@@ -70,9 +70,9 @@ impl Resources {
 
     /// Writes what fits, with the operation that it was accepted for.
     pub(super) fn write(&mut self, write: &ResourceWrite, operation: Option<(OperationId, &str)>) {
-        let kept = match (self.by_name.get_mut(&write.name), &write.portrait) {
-            (Some(kept), Some(portrait)) => {
-                kept.wear(portrait);
+        let kept = match (self.by_name.get_mut(&write.name), &write.record_update) {
+            (Some(kept), Some(record_update)) => {
+                kept.wear(record_update);
                 kept.touched(write.at);
                 kept
             }
@@ -81,26 +81,26 @@ impl Resources {
                 kept.touched(at);
                 kept
             }
-            (None, portrait) => {
-                let Some(portrait) = portrait else { return };
+            (None, record_update) => {
+                let Some(record_update) = record_update else { return };
                 self.made += 1;
                 let row = ResourceRow {
                     number: self.made,
                     name: write.name.clone(),
-                    kind: portrait.kind.clone(),
+                    kind: record_update.kind.clone(),
                     tenant: write.tenant.clone(),
                     version: 1,
-                    record: portrait.record.clone(),
+                    record: record_update.record.clone(),
                     operation: None,
                     workflow: None,
                     phase: None,
                     created_at: write.at,
                     updated_at: write.at,
-                    gone_at: portrait.gone_at,
-                    due_at: portrait.due_at,
+                    gone_at: record_update.gone_at,
+                    due_at: record_update.due_at,
                 };
-                let labels = portrait.labels.clone();
-                self.by_name.entry(write.name.clone()).or_insert(Kept { row, labels })
+                let labels = record_update.labels.clone();
+                self.by_name.entry(write.name.clone()).or_insert(StoredResource { row, labels })
             }
         };
         if let Some((id, workflow)) = operation {
@@ -113,11 +113,11 @@ impl Resources {
     pub(super) fn touch(&mut self, touch: &Touch<'_>) {
         let Some(kept) = self.by_name.get_mut(touch.name) else { return };
         let settles = touch.settles.filter(|_| kept.row.operation == Some(touch.operation));
-        if let Some(portrait) = touch.portrait {
-            kept.wear(portrait);
+        if let Some(record_update) = touch.record_update {
+            kept.wear(record_update);
         }
         kept.row.phase = settles.or(kept.row.phase);
-        if touch.portrait.is_some() || settles.is_some() {
+        if touch.record_update.is_some() || settles.is_some() {
             kept.touched(touch.at);
         }
     }
@@ -150,7 +150,7 @@ impl Resources {
     }
 }
 
-fn is_wanted(kept: &Kept, query: &ResourceQuery) -> bool {
+fn is_wanted(kept: &StoredResource, query: &ResourceQuery) -> bool {
     let row = &kept.row;
     let has_label = |(key, values): &(String, Vec<String>)| {
         kept.labels.iter().any(|(of, value)| of == key && values.contains(value))

@@ -2,10 +2,10 @@
 
 use async_trait::async_trait;
 
-use super::{MemoryStore, Row, Tables};
+use super::{MemoryRow, MemoryStore, Tables};
 use crate::ids::OperationId;
 use crate::store::{
-    RowKey, SavedEvent, SavedOperation, SavedReader, SealedPage, SealedPlace, SealedRow, SealedWriter,
+    RowKey, SavedEvent, SavedOperation, SavedReader, SealedColumn, SealedPage, SealedRow, SealedWriter,
     StoreError,
 };
 
@@ -26,7 +26,7 @@ impl SavedReader for MemoryStore {
 
     async fn sealed_page(
         &self,
-        place: SealedPlace,
+        place: SealedColumn,
         part: &str,
         after: Option<RowKey>,
     ) -> Result<SealedPage, StoreError> {
@@ -50,11 +50,11 @@ impl SealedWriter for MemoryStore {
             RowKey::Operation(id) => {
                 let table = &mut *tables;
                 let found = match row.place {
-                    SealedPlace::ArchivedParams => table.archive.get_mut(id),
+                    SealedColumn::ArchivedParams => table.archive.get_mut(id),
                     _ => table.operations.get_mut(id),
                 };
                 match (row.place, found) {
-                    (SealedPlace::Memory, Some(found)) => found.memory = Some(text.to_owned()),
+                    (SealedColumn::Memory, Some(found)) => found.memory = Some(text.to_owned()),
                     (_, Some(found)) => text.clone_into(&mut found.params),
                     (_, None) => return Ok(false),
                 }
@@ -73,7 +73,7 @@ impl SealedWriter for MemoryStore {
 }
 
 impl Tables {
-    fn saved(&self, row: &Row) -> SavedOperation {
+    fn saved(&self, row: &MemoryRow) -> SavedOperation {
         let id = row.summary.id;
         let events = self.journal.range((id, row.memory_seq + 1)..=(id, u32::MAX));
         let event = |event: &crate::event::Event| SavedEvent {
@@ -91,8 +91,8 @@ impl Tables {
     }
 
     /// Every text of a place, in the order of the keys.
-    fn texts(&self, place: SealedPlace) -> Vec<SealedRow> {
-        let of = |row: &Row, key: RowKey, text: String| SealedRow {
+    fn texts(&self, place: SealedColumn) -> Vec<SealedRow> {
+        let of = |row: &MemoryRow, key: RowKey, text: String| SealedRow {
             place,
             key,
             tenant: row.summary.tenant.clone(),
@@ -100,23 +100,24 @@ impl Tables {
             workflow: row.summary.workflow.clone(),
             text,
         };
-        let operation = |row: &Row| RowKey::Operation(row.summary.id);
-        let params = |row: &Row| of(row, operation(row), row.params.clone());
+        let operation = |row: &MemoryRow| RowKey::Operation(row.summary.id);
+        let params = |row: &MemoryRow| of(row, operation(row), row.params.clone());
         match place {
-            SealedPlace::Params => self.operations.values().map(params).collect(),
-            SealedPlace::ArchivedParams => self.archive.values().map(params).collect(),
-            SealedPlace::Memory => {
-                let memory = |row: &Row| of(row, operation(row), row.memory.clone().unwrap_or_default());
+            SealedColumn::Params => self.operations.values().map(params).collect(),
+            SealedColumn::ArchivedParams => self.archive.values().map(params).collect(),
+            SealedColumn::Memory => {
+                let memory =
+                    |row: &MemoryRow| of(row, operation(row), row.memory.clone().unwrap_or_default());
                 self.operations.values().map(memory).collect()
             }
-            SealedPlace::Journal => {
+            SealedColumn::Journal => {
                 let events = self.journal.iter().filter_map(|((id, seq), event)| {
                     let row = self.operations.get(id).or_else(|| self.archive.get(id))?;
                     Some(of(row, RowKey::Event(*id, *seq), event.body.to_text()))
                 });
                 events.collect()
             }
-            SealedPlace::Record => self.resources.texts(),
+            SealedColumn::Record => self.resources.texts(),
         }
     }
 

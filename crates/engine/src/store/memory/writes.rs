@@ -1,6 +1,6 @@
 //! The writes of an operation: created, appended to, parked, finished.
 
-use super::{QUEUED, Row, Tables};
+use super::{MemoryRow, QUEUED, Tables};
 use crate::clock::Timestamp;
 use crate::phase::Phase;
 use crate::store::{Append, Create, Finish, Park, Receipt, ResourceWrite, StoreError, Summary};
@@ -29,8 +29,8 @@ impl Tables {
             let key = (same.scope.clone(), same.key.clone());
             self.idempotency.insert(key, (create.id, same.digest.clone()));
         }
-        if let Some((other, wish)) = &create.supersedes {
-            self.wish(*other, wish.clone());
+        if let Some((other, control)) = &create.supersedes {
+            self.control(*other, control.clone());
         }
         if let Some(write) = &create.subject {
             self.resources.write(write, Some((create.id, &create.workflow)));
@@ -54,16 +54,16 @@ impl Tables {
             deadline_at: create.deadline_at,
             finished_at: None,
             owner,
-            wish: None,
+            control: None,
         };
-        let row = Row {
+        let row = MemoryRow {
             summary,
             params: create.params.clone(),
             epoch: 1,
             queued,
             orphaned: false,
             key: None,
-            wish_number: 0,
+            control_number: 0,
             memory: None,
             memory_seq: 0,
         };
@@ -83,7 +83,9 @@ impl Tables {
         self.append(append.id, &append.event)?;
         if let Some(row) = self.operations.get_mut(&append.id) {
             row.summary.phase = append.phase.unwrap_or(row.summary.phase);
-            row.summary.wish.take_if(|_| append.heard.is_some_and(|heard| row.wish_number <= heard));
+            row.summary
+                .control
+                .take_if(|_| append.processed.is_some_and(|processed| row.control_number <= processed));
         }
         if let Some(taken) = &append.consumes
             && self.signals.get(&taken.key).is_some_and(|signal| signal.number == taken.number)
@@ -99,8 +101,8 @@ impl Tables {
         }
         let signal = park.key.as_ref().and_then(|key| self.signals.get(key)).map(|signal| signal.at);
         let row = self.held(park.hold).ok_or(StoreError::Fenced)?;
-        let wish = row.summary.wish.take().filter(|_| row.wish_number > park.heard);
-        let hurry = wish.as_ref().map(|wish| wish.at).or(signal);
+        let control = row.summary.control.take().filter(|_| row.control_number > park.processed);
+        let hurry = control.as_ref().map(|control| control.at).or(signal);
         let rings = hurry.is_some();
         let hurry = hurry.map(|at| park.not_before.map_or(at, |not_before| at.max(not_before)));
         row.summary.owner = None;
@@ -108,7 +110,7 @@ impl Tables {
         row.summary.due_at = hurry.or(park.due_at);
         row.summary.step.clone_from(&park.step);
         row.summary.reason.clone_from(&park.reason);
-        row.summary.wish = wish;
+        row.summary.control = control;
         row.key.clone_from(&park.key);
         if let Some((memory, seq)) = &park.memory {
             row.memory = Some(memory.clone());
@@ -130,7 +132,7 @@ impl Tables {
         row.summary.owner = None;
         row.summary.step = None;
         row.summary.reason.clone_from(&finish.cause);
-        row.summary.wish = None;
+        row.summary.control = None;
         row.key = None;
         row.memory = Some(finish.memory.clone());
         row.memory_seq = finish.seq;

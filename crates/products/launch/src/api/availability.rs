@@ -8,7 +8,7 @@ use axum::response::IntoResponse;
 
 use super::error;
 use super::principal::TenantPrincipal;
-use super::{BASE, Desk, wire};
+use super::{BASE, LaunchState, wire};
 use server::audit::about;
 use server::http::Failure;
 use server::http::body::JsonBody;
@@ -27,7 +27,7 @@ use server::http::body::JsonBody;
     )
 )]
 pub(crate) async fn check_source(
-    State(desk): State<Desk>,
+    State(shared): State<LaunchState>,
     principal: TenantPrincipal,
     JsonBody(asked): JsonBody<wire::Availability>,
 ) -> Result<impl IntoResponse, Failure> {
@@ -35,7 +35,7 @@ pub(crate) async fn check_source(
         return Err(error::invalid("source_id", "it is missing"));
     }
     // Nobody leaves rows about what is not there.
-    let source = accounts::get(&desk.door.launches, &principal.requester, &asked.source_id).await?;
-    source_check::ask(&desk.app.engine, &principal.requester, &source.id).await?;
+    let source = accounts::get(&shared.api_parts.launches, &principal.owner, &asked.source_id).await?;
+    source_check::ask(&shared.app.engine, &principal.owner, &source.id).await?;
     Ok((StatusCode::OK, about(&format!("{BASE}/sources/{}", source.id))))
 }

@@ -11,7 +11,7 @@ use axum::http::{HeaderName, StatusCode};
 use axum::response::IntoResponse;
 use serde_json::{Value, json};
 
-use super::Desk;
+use super::LaunchState;
 use super::error;
 use server::http::Failure;
 
@@ -91,8 +91,10 @@ impl AzureOffering {
         (status = NOT_FOUND, body = super::wire::Error, description = "Nobody launches in Azure from here."),
     )
 )]
-pub(crate) async fn offering_template(State(desk): State<Desk>) -> Result<impl IntoResponse, Failure> {
-    let offering = desk.door.azure_offering.as_ref().ok_or_else(|| {
+pub(crate) async fn offering_template(
+    State(shared): State<LaunchState>,
+) -> Result<impl IntoResponse, Failure> {
+    let offering = shared.api_parts.azure_offering.as_ref().ok_or_else(|| {
         error::not_found("template")
             .hint("an operator must configure the tenant from which machines are launched")
     })?;

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use crate::model::hints::{self, HintError};
+use crate::model::image_events::{self, ImageEventError};
 use crate::model::signature;
 use axum::body::Bytes;
 use axum::extract::{Request, State};
@@ -16,7 +16,7 @@ use uuid::Uuid;
 
 use super::error;
 use super::query::Name;
-use super::{Counter, Desk};
+use super::{LaunchShared, LaunchState};
 use api::Code;
 use server::http::{Failure, body};
 
@@ -48,12 +48,12 @@ pub struct LaunchImageReady {
     responses((status = ACCEPTED, description = "Whoever waits for it looks now."))
 )]
 pub(in crate::api) async fn image_ready(
-    State(desk): State<Desk>,
+    State(shared): State<LaunchState>,
     request: Request,
 ) -> Result<StatusCode, Failure> {
-    let body = signed(&desk, request).await?;
+    let body = signed(&shared, request).await?;
     let ready: ImageReady = body::parse_object(&body)?;
-    heard(hints::compose_ready(&desk.app.engine, ready.compose_id, None).await)
+    received(image_events::compose_ready(&shared.app.engine, ready.compose_id, None).await)
 }
 
 /// The same for one launch, which the signed body names as well as the path.
@@ -66,21 +66,21 @@ pub(in crate::api) async fn image_ready(
     responses((status = ACCEPTED, description = "It looks now."))
 )]
 pub(in crate::api) async fn launch_image_ready(
-    State(desk): State<Desk>,
+    State(shared): State<LaunchState>,
     Name(name): Name,
     request: Request,
 ) -> Result<StatusCode, Failure> {
-    let body = signed(&desk, request).await?;
+    let body = signed(&shared, request).await?;
     let ready: LaunchImageReady = body::parse_object(&body)?;
     let launch = Uuid::try_parse(&name).map_err(|_| error::not_found("launch"))?;
     if ready.launch_id != launch {
         return Err(error::invalid("launch_id", "it names another launch than the path"));
     }
-    heard(hints::image_ready(&desk.app.engine, launch).await)
+    received(image_events::image_ready(&shared.app.engine, launch).await)
 }
 
 /// Who asks learns nothing about which launches there are.
-fn heard(outcome: Result<hints::Heard, HintError>) -> Result<StatusCode, Failure> {
+fn received(outcome: Result<image_events::EventResult, ImageEventError>) -> Result<StatusCode, Failure> {
     match outcome {
         Ok(_) => Ok(StatusCode::ACCEPTED),
         Err(error) => {
@@ -90,20 +90,21 @@ fn heard(outcome: Result<hints::Heard, HintError>) -> Result<StatusCode, Failure
     }
 }
 
-async fn signed(desk: &Desk, request: Request) -> Result<Bytes, Failure> {
+async fn signed(shared: &LaunchState, request: Request) -> Result<Bytes, Failure> {
     let headers = request.headers().clone();
-    let body = body::read(request, desk.door.body_limit_bytes).await?;
-    let is_genuine = verify(desk, &headers, &body).unwrap_or(false);
+    let body = body::read(request, shared.api_parts.body_limit_bytes).await?;
+    let is_genuine = verify(shared, &headers, &body).unwrap_or(false);
     let refused = || Failure::new(Code::BadSignature, "the signature is missing or wrong");
     is_genuine.then_some(body).ok_or_else(refused)
 }
 
 /// Nothing where something is missing.
-fn verify(desk: &Counter, headers: &HeaderMap, body: &[u8]) -> Option<bool> {
-    let secret = desk.door.callback_secret.as_ref().filter(|secret| !secret.expose_secret().is_empty())?;
+fn verify(shared: &LaunchShared, headers: &HeaderMap, body: &[u8]) -> Option<bool> {
+    let secret =
+        shared.api_parts.callback_secret.as_ref().filter(|secret| !secret.expose_secret().is_empty())?;
     let text = |name: &str| headers.get(name)?.to_str().ok();
     let seconds: i64 = text(TIMESTAMP)?.parse().ok()?;
-    let age = (desk.app.engine.now().millis() / 1000).checked_sub(seconds)?.unsigned_abs();
+    let age = (shared.app.engine.now().millis() / 1000).checked_sub(seconds)?.unsigned_abs();
     let expected = signature(secret, seconds, body);
     let is_same = expected.as_bytes().ct_eq(text(SIGNATURE)?.as_bytes());
     Some(bool::from(is_same) && age <= WINDOW.as_secs())

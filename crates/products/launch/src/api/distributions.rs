@@ -6,7 +6,7 @@ use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::Desk;
+use super::LaunchState;
 use super::principal::TenantPrincipal;
 use super::query::Name;
 use server::http::Failure;
@@ -58,10 +58,10 @@ impl From<image_builder::DistributionArchitecture> for DistributionArchitecture 
     responses((status = OK, body = DistributionList, description = "The distributions, RHEL and newer ones first."))
 )]
 pub(in crate::api) async fn list_distributions(
-    State(desk): State<Desk>,
+    State(shared): State<LaunchState>,
     principal: TenantPrincipal,
 ) -> Result<Json<DistributionList>, Failure> {
-    let (launches, who) = (&desk.door.launches, &principal.requester);
+    let (launches, who) = (&shared.api_parts.launches, &principal.owner);
     let all = distributions::list(launches, who, principal.identity.as_ref()).await?;
     Ok(Json(DistributionList { data: all.into_iter().map(Distribution::from).collect() }))
 }
@@ -73,11 +73,11 @@ pub(in crate::api) async fn list_distributions(
     responses((status = OK, body = ArchitectureList, description = "The architectures."))
 )]
 pub(in crate::api) async fn list_architectures(
-    State(desk): State<Desk>,
+    State(shared): State<LaunchState>,
     principal: TenantPrincipal,
     Name(name): Name,
 ) -> Result<Json<ArchitectureList>, Failure> {
-    let (launches, who) = (&desk.door.launches, &principal.requester);
+    let (launches, who) = (&shared.api_parts.launches, &principal.owner);
     let all = distributions::architectures(launches, who, principal.identity.as_ref(), &name).await?;
     Ok(Json(ArchitectureList { data: all.into_iter().map(DistributionArchitecture::from).collect() }))
 }

@@ -8,44 +8,44 @@ use axum::http::header::{ALLOW, WWW_AUTHENTICATE};
 use engine::store::StoreError;
 
 use super::BASE;
-use crate::model::rejection::Rejection;
+use crate::model::api_error::LaunchApiError;
 use server::error::challenge;
-use server::http::{Failure, Fault, JsonFault};
+use server::http::{Failure, FailureKind, JsonFault};
 
 /// When to come back, where it is not known better.
 const SOON: Duration = Duration::from_secs(1);
 
 /// What any request can meet, in the words of this API.
-pub(crate) fn fault(fault: Fault) -> Error {
+pub(crate) fn fault(fault: FailureKind) -> Error {
     match fault {
-        Fault::NoSuchPath => fault.usual().hint(format!("{BASE}/openapi.json lists what there is")),
-        Fault::MethodNotAllowed { allowed, .. } => {
+        FailureKind::NoSuchPath => fault.usual().hint(format!("{BASE}/openapi.json lists what there is")),
+        FailureKind::MethodNotAllowed { allowed, .. } => {
             let detail = format!("this path does not take this method; it takes {allowed}");
             Error::new(Code::MethodNotAllowed, detail).header(ALLOW, &allowed)
         }
-        Fault::Parameter { ref name, .. } => {
+        FailureKind::Parameter { ref name, .. } => {
             let name = name.clone();
             fault.usual().field(name)
         }
-        Fault::NotJson { .. } => Error::new(
+        FailureKind::NotJson { .. } => Error::new(
             Code::UnsupportedMediaType,
             "the body is not sent as JSON; send the header Content-Type: application/json",
         ),
-        Fault::BodyCutOff => Error::new(Code::MalformedJson, "the body could not be read to its end"),
-        Fault::Json(JsonFault { is_object: false, .. }) => Fault::NotAnObject.usual(),
-        Fault::Json(fault) => unreadable(fault),
-        Fault::Timeout => Error::new(
+        FailureKind::BodyCutOff => Error::new(Code::MalformedJson, "the body could not be read to its end"),
+        FailureKind::Json(JsonFault { is_object: false, .. }) => FailureKind::NotAnObject.usual(),
+        FailureKind::Json(fault) => unreadable(fault),
+        FailureKind::Timeout => Error::new(
             Code::Timeout,
             "the request was not answered in time; a change that was asked for may still happen",
         ),
-        Fault::Store(StoreError::Unavailable(_)) => {
+        FailureKind::Store(StoreError::Unavailable(_)) => {
             Error::new(Code::Unavailable, "the database is not answering")
         }
-        Fault::Store(StoreError::Full(_)) => {
+        FailureKind::Store(StoreError::Full(_)) => {
             Error::new(Code::Unavailable, "the database has no room left").hint("an operator must make some")
         }
-        Fault::Internal | Fault::Store(_) => {
-            Fault::Internal.usual().hint("the log has the id that is here as trace_id")
+        FailureKind::Internal | FailureKind::Store(_) => {
+            FailureKind::Internal.usual().hint("the log has the id that is here as trace_id")
         }
         other => other.usual(),
     }
@@ -104,9 +104,9 @@ pub(crate) fn unavailable(detail: impl Display) -> Failure {
     Failure::new(Code::Unavailable, detail)
 }
 
-impl From<Rejection> for Failure {
-    fn from(rejection: Rejection) -> Failure {
-        rejection.into_error().map_or_else(Failure::from, Failure::Error)
+impl From<LaunchApiError> for Failure {
+    fn from(api_error: LaunchApiError) -> Failure {
+        api_error.into_error().map_or_else(Failure::from, Failure::Error)
     }
 }
 
@@ -117,14 +117,14 @@ mod tests {
 
     #[derive(Debug, Default, serde::Deserialize)]
     #[serde(default)]
-    struct Wanted {
+    struct ErrorPageQuery {
         amount: i64,
         name: String,
     }
 
     #[test]
     fn what_is_not_known_is_ignored_and_what_is_missing_is_nothing() {
-        let wanted: Wanted = parse_object(br#"{"name": "n", "nmae": [1]}"#).unwrap();
+        let wanted: ErrorPageQuery = parse_object(br#"{"name": "n", "nmae": [1]}"#).unwrap();
         assert_eq!((wanted.amount, wanted.name.as_str()), (0, "n"));
     }
 
@@ -141,7 +141,9 @@ mod tests {
             ("", Code::MalformedJson, None),
             (deep.as_str(), Code::MalformedJson, None),
         ] {
-            let Failure::Fault(met) = parse_object::<Wanted>(body.as_bytes()).unwrap_err() else { panic!() };
+            let Failure::Fault(met) = parse_object::<ErrorPageQuery>(body.as_bytes()).unwrap_err() else {
+                panic!()
+            };
             let error = fault(met);
             assert_eq!((error.status.as_u16(), error.known()), (400, Some(code)), "{body:.40}");
             assert_eq!(error.field.as_deref(), field, "{body:.40}");
@@ -150,11 +152,11 @@ mod tests {
     }
 
     #[test]
-    fn a_database_in_trouble_is_not_described() {
-        let refused = fault(Fault::Store(StoreError::Refused("relation t_42".into())));
+    fn a_database_failing_is_not_described() {
+        let refused = fault(FailureKind::Store(StoreError::Refused("relation t_42".into())));
         assert_eq!(refused.status, 500);
         assert!(!refused.sentence().contains("t_42"), "{refused:?}");
-        let mut unavailable = fault(Fault::Store(StoreError::Unavailable("10.0.0.5:5432".into())));
+        let mut unavailable = fault(FailureKind::Store(StoreError::Unavailable("10.0.0.5:5432".into())));
         complete(&mut unavailable);
         assert_eq!((unavailable.status.as_u16(), unavailable.retry_after), (503, Some(SOON)));
         assert!(!unavailable.sentence().contains("10.0.0.5"), "{unavailable:?}");

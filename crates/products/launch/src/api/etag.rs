@@ -14,13 +14,13 @@ const ETAG_BYTES: usize = 16;
 
 /// A JSON document and the name of exactly this version of it.
 #[derive(Clone)]
-pub(crate) struct Document {
+pub(crate) struct TaggedDocument {
     body: Bytes,
     etag: String,
 }
 
-impl Document {
-    pub(crate) fn new(name: &str, content: &impl Serialize) -> Result<Document, Failure> {
+impl TaggedDocument {
+    pub(crate) fn new(name: &str, content: &impl Serialize) -> Result<TaggedDocument, Failure> {
         let body = serde_json::to_vec(content).map_err(|error| {
             tracing::error!(%error, name, "a document cannot be written");
             Failure::internal()
@@ -30,7 +30,7 @@ impl Document {
             .iter()
             .take(ETAG_BYTES)
             .fold(format!("\"pb-{name}-"), |etag, byte| format!("{etag}{byte:02x}"));
-        Ok(Document { body: body.into(), etag: etag + "\"" })
+        Ok(TaggedDocument { body: body.into(), etag: etag + "\"" })
     }
 
     /// The document, or 304 for somebody who has it.
@@ -59,8 +59,8 @@ mod tests {
 
     #[test]
     fn only_the_exact_name_of_a_version_matches() {
-        let document = Document::new("things", &["a"]).unwrap();
-        let other = Document::new("things", &["b"]).unwrap();
+        let document = TaggedDocument::new("things", &["a"]).unwrap();
+        let other = TaggedDocument::new("things", &["b"]).unwrap();
         assert_ne!(document.etag, other.etag);
         let etag = document.etag.as_str();
         let sent =

@@ -3,7 +3,7 @@
 use axum::extract::State;
 use axum::http::StatusCode;
 
-use super::Desk;
+use super::LaunchState;
 use super::error;
 use super::query::Name;
 use api::Code;
@@ -22,11 +22,14 @@ const PREFIX: &str = "provisioning.";
         (status = UNAUTHORIZED, body = super::wire::Error, description = "It is off: `feature_off`."),
     )
 )]
-pub(crate) async fn feature(State(desk): State<Desk>, Name(flag): Name) -> Result<StatusCode, Failure> {
+pub(crate) async fn feature(
+    State(shared): State<LaunchState>,
+    Name(flag): Name,
+) -> Result<StatusCode, Failure> {
     if !flag.starts_with(PREFIX) {
         return Err(error::invalid("flag", format!("it must begin with {PREFIX}")));
     }
-    if desk.door.is_on(&flag) {
+    if shared.api_parts.is_on(&flag) {
         return Ok(StatusCode::OK);
     }
     Err(Failure::new(Code::FeatureOff, "this feature is off"))

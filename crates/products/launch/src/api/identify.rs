@@ -14,15 +14,15 @@ use axum::response::{IntoResponse, Response};
 use engine::{AuditRow, Capability, Organisation, Proof};
 use tracing::{debug, warn};
 
-use super::Counter;
+use super::LaunchShared;
 use super::error;
 use super::permissions::granted;
 use super::principal::TenantPrincipal;
 use server::RequestId;
 use server::audit;
-use server::auth::{BearerToken, Denied, bearer_token, principal_of};
+use server::auth::{AuthError, BearerToken, bearer_token, principal_of};
 use server::http::Failure;
-use server::principal::{Principal, Subject, is_organisation};
+use server::principal::{Principal, PrincipalSubject, is_organisation};
 
 pub(crate) const X_RH_IDENTITY: HeaderName = HeaderName::from_static("x-rh-identity");
 const X_ORG_ID: HeaderName = HeaderName::from_static("x-org-id");
@@ -30,33 +30,33 @@ const X_ORG_ID: HeaderName = HeaderName::from_static("x-org-id");
 const PEERS_MAX: usize = 1024;
 
 /// Somebody who is not let in.
-pub(crate) enum Stranger {
+pub(crate) enum IdentifyError {
     /// The header is not good. Clients know this as plain text.
     Header(IdentityError),
     Failure(Failure),
 }
 
-impl IntoResponse for Stranger {
+impl IntoResponse for IdentifyError {
     fn into_response(self) -> Response {
         match self {
-            Stranger::Header(error) => {
+            IdentifyError::Header(error) => {
                 let plain = [(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"))];
                 (StatusCode::BAD_REQUEST, plain, format!("Bad Request: {error}\n")).into_response()
             }
-            Stranger::Failure(refused) => refused.into_response(),
+            IdentifyError::Failure(refused) => refused.into_response(),
         }
     }
 }
 
-impl From<IdentityError> for Stranger {
-    fn from(error: IdentityError) -> Stranger {
-        Stranger::Header(error)
+impl From<IdentityError> for IdentifyError {
+    fn from(error: IdentityError) -> IdentifyError {
+        IdentifyError::Header(error)
     }
 }
 
-impl From<Failure> for Stranger {
-    fn from(refused: Failure) -> Stranger {
-        Stranger::Failure(refused)
+impl From<Failure> for IdentifyError {
+    fn from(refused: Failure) -> IdentifyError {
+        IdentifyError::Failure(refused)
     }
 }
 
@@ -72,12 +72,12 @@ impl Peers {
     }
 }
 
-pub(crate) async fn identify(desk: &Counter, parts: &Parts) -> Result<TenantPrincipal, Stranger> {
+pub(crate) async fn identify(shared: &LaunchShared, parts: &Parts) -> Result<TenantPrincipal, IdentifyError> {
     let (principal, identity) = match parts.extensions.get::<Principal>() {
         Some(principal) => (principal.clone(), None),
-        None => authenticate(desk, parts).await?,
+        None => authenticate(shared, parts).await?,
     };
-    let org = chosen(&parts.headers, &principal, &desk.door.default_org)?;
+    let org = chosen(&parts.headers, &principal, &shared.api_parts.default_org)?;
     if principal.proof != Proof::Header && !principal.has_permissions() {
         let cause = format!("{} may do nothing at this door", principal.name);
         return Err(error::forbidden(cause).hint("use a token with the role launcher").into());
@@ -88,16 +88,16 @@ pub(crate) async fn identify(desk: &Counter, parts: &Parts) -> Result<TenantPrin
 /// The principal, and the header that proved it.
 type Proven = (Principal, Option<CallerIdentity>);
 
-async fn authenticate(desk: &Counter, parts: &Parts) -> Result<Proven, Stranger> {
+async fn authenticate(shared: &LaunchShared, parts: &Parts) -> Result<Proven, IdentifyError> {
     let headers = &parts.headers;
     let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>().map(|ConnectInfo(peer)| peer.ip());
-    let is_trusted = peer.is_some_and(|peer| desk.door.trusted_proxies.has(peer));
+    let is_trusted = peer.is_some_and(|peer| shared.api_parts.trusted_proxies.has(peer));
     let (has_header, has_token) = (headers.contains_key(X_RH_IDENTITY), headers.contains_key(AUTHORIZATION));
     if is_trusted && (has_header || !has_token) {
-        return by_header(desk, headers).await;
+        return by_header(shared, headers).await;
     }
     if has_header {
-        write_down(desk, peer, parts).await;
+        write_down(shared, peer, parts).await;
     }
     let token = match bearer_token(headers) {
         BearerToken::Found(token) => token,
@@ -109,49 +109,49 @@ async fn authenticate(desk: &Counter, parts: &Parts) -> Result<Proven, Stranger>
             return Err(error::unauthenticated(cause, true).into());
         }
     };
-    let found = principal_of(&desk.app, token).await.map(|principal| (principal, None));
+    let found = principal_of(&shared.app, token).await.map(|principal| (principal, None));
     found.map_err(|denied| match denied {
-        Denied::Refused(why) => error::unauthenticated(&why, true).into(),
-        Denied::Unavailable(error) => Failure::from(error).into(),
+        AuthError::Refused(why) => error::unauthenticated(&why, true).into(),
+        AuthError::Unavailable(error) => Failure::from(error).into(),
     })
 }
 
-async fn by_header(desk: &Counter, headers: &HeaderMap) -> Result<Proven, Stranger> {
+async fn by_header(shared: &LaunchShared, headers: &HeaderMap) -> Result<Proven, IdentifyError> {
     let mut values = headers.get_all(X_RH_IDENTITY).iter();
     let value = values.next().ok_or(IdentityError::Missing)?;
     let value = value.to_str().ok().filter(|_| values.next().is_none()).ok_or(IdentityError::NotBase64)?;
     let (identity, who) = CallerIdentity::forwarded(value)?;
     let org = who.org.filter(|org| is_organisation(org)).ok_or(IdentityError::NoOrg)?;
-    let subject = Subject {
+    let subject = PrincipalSubject {
         name: who.user.unwrap_or(who.kind),
         roles: Vec::new(),
         organisation: Some(org),
         account: who.account,
         platform: None,
         grants: Vec::new(),
-        permissions: Some(granted(desk, value).await?.to_vec()),
+        permissions: Some(granted(shared, value).await?.to_vec()),
     };
     Ok((Principal::of(Proof::Header, subject), Some(identity)))
 }
 
 /// Somebody may want to pass for somebody else: once for each of them there is a row that says so.
-async fn write_down(desk: &Counter, peer: Option<IpAddr>, parts: &Parts) {
+async fn write_down(shared: &LaunchShared, peer: Option<IpAddr>, parts: &Parts) {
     let peer = peer.map_or(IpAddr::from([0; 4]), |peer| peer.to_canonical());
-    if !desk.peers.is_new(peer) {
+    if !shared.peers.is_new(peer) {
         debug!(%peer, "X-Rh-Identity counted for nothing again");
         return;
     }
     warn!(%peer, "X-Rh-Identity from a peer that is no trusted proxy counts for nothing");
     let id = parts.extensions.get::<RequestId>().map(|id| id.0.clone());
     let row = AuditRow {
-        at: desk.app.engine.now(),
+        at: shared.app.engine.now(),
         who: format!("peer {peer}"),
         action: "identity.untrusted".into(),
         target: X_RH_IDENTITY.as_str().into(),
         result: "ignored".into(),
         request: id.unwrap_or_default(),
     };
-    audit::write(&desk.app, row).await;
+    audit::write(&shared.app, row).await;
 }
 
 /// An admin may choose an organisation; every other principal has one, and may repeat its name. A proxy says it all in
@@ -194,7 +194,7 @@ mod tests {
             let headers = headers.map(|(name, wanted)| (name, wanted.parse().unwrap())).collect();
             let roles = if is_admin { vec![Role::Admin] } else { vec![] };
             let organisation = home.map(str::to_owned);
-            let subject = Subject { roles, organisation, ..Subject::default() };
+            let subject = PrincipalSubject { roles, organisation, ..PrincipalSubject::default() };
             let picked = chosen(&headers, &Principal::of(Proof::CodeFlow, subject), "ours");
             picked.map_err(|refused| refused.into_error(error::fault).status.as_u16())
         };
@@ -207,7 +207,7 @@ mod tests {
         assert_eq!(pick("a:b", Some("13"), true), Err(400));
         assert_eq!(pick("", None, true), Err(403));
         assert_eq!(pick("", Some("a b"), false), Err(403), "a claim that is no name");
-        let own = Principal::of(Proof::Token { digest: "d".into() }, Subject::default());
+        let own = Principal::of(Proof::Token { digest: "d".into() }, PrincipalSubject::default());
         assert_eq!(chosen(&HeaderMap::new(), &own, "ours").ok().as_deref(), Some("ours"));
     }
 

@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 use super::paging::Paging;
 use super::principal::TenantPrincipal;
 use super::types::Progress;
-use super::{Desk, wire};
+use super::{LaunchState, wire};
 use server::http::Failure;
 
 /// A page of images.
@@ -85,12 +85,12 @@ impl From<ImageItem> for Image {
     responses((status = OK, body = ImageList, description = "A page of images."))
 )]
 pub(in crate::api) async fn list_images(
-    State(desk): State<Desk>,
+    State(shared): State<LaunchState>,
     principal: TenantPrincipal,
     paging: Paging,
 ) -> Result<Json<ImageList>, Failure> {
-    let (launches, engine) = (&desk.door.launches, &desk.app.engine);
-    let (who, paging) = (&principal.requester, paging.at_most(images::LIMIT_MAX));
+    let (launches, engine) = (&shared.api_parts.launches, &shared.app.engine);
+    let (who, paging) = (&principal.owner, paging.at_most(images::LIMIT_MAX));
     let identity = principal.identity.as_ref();
     let page = images::page(launches, engine, who, identity, paging.limit, paging.offset).await?;
     let metadata = paging.metadata(page.total);

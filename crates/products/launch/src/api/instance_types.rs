@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::model::catalogue::{Entry, Search, overlaid};
+use crate::model::catalog::{Search, TypeEntry, overlaid};
 use crate::model::sources;
 use axum::Json;
 use axum::extract::State;
@@ -10,11 +10,11 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 
 use super::error;
-use super::etag::Document;
+use super::etag::TaggedDocument;
 use super::principal::TenantPrincipal;
-use super::query::{Asked, Name};
+use super::query::{Name, QueryParams};
 use super::sources::provider_named;
-use super::{Desk, wire};
+use super::{LaunchState, wire};
 use server::http::Failure;
 
 const MAX_AGE: Duration = Duration::from_hours(4);
@@ -38,9 +38,9 @@ const MAX_AGE: Duration = Duration::from_hours(4);
     )
 )]
 pub(crate) async fn instance_types(
-    State(desk): State<Desk>,
+    State(shared): State<LaunchState>,
     Name(provider): Name,
-    asked: Asked,
+    asked: QueryParams,
     headers: HeaderMap,
 ) -> Result<Response, Failure> {
     let provider = provider_named(&provider)?;
@@ -49,20 +49,20 @@ pub(crate) async fn instance_types(
     let supported = asked.switch("supported")?;
     let search = asked.text("search")?.map(Search::parse).transpose();
     let search = search.map_err(|error| error::invalid("search", error))?;
-    let listing = overlaid(&desk.app.engine, provider, region, zone).await?;
+    let listing = overlaid(&shared.app.engine, provider, region, zone).await?;
     let listing = listing.ok_or_else(|| match zone {
         None => error::invalid("region", format!("{provider} has no such region that is known here")),
         Some(_) => {
             error::invalid("zone", format!("{provider} has no such zone in a region that is known here"))
         }
     })?;
-    let is_wanted = |entry: &&Entry| {
+    let is_wanted = |entry: &&TypeEntry| {
         supported.is_none_or(|supported| entry.is_supported() == supported)
             && search.as_ref().is_none_or(|search| search.fits(entry))
     };
     let entries = listing.entries.iter().map(AsRef::as_ref).filter(is_wanted);
     let types = wire::InstanceTypes { data: entries.map(wire::InstanceType::from).collect() };
-    Ok(Document::new("instance-types", &types)?.answer(&headers, MAX_AGE))
+    Ok(TaggedDocument::new("instance-types", &types)?.answer(&headers, MAX_AGE))
 }
 
 /// Takes over the instance types that an account can have in a region, for everybody.
@@ -76,17 +76,16 @@ pub(crate) async fn instance_types(
     responses((status = OK, body = wire::Refreshed, description = "How many types there are now."))
 )]
 pub(crate) async fn refresh_instance_types(
-    State(desk): State<Desk>,
+    State(shared): State<LaunchState>,
     principal: TenantPrincipal,
     Name(provider): Name,
-    asked: Asked,
+    asked: QueryParams,
 ) -> Result<Json<wire::Refreshed>, Failure> {
     let provider = provider_named(&provider)?;
     let missing = |name: &str| error::invalid(name, "it is missing");
     let source = asked.text("source_id")?.ok_or_else(|| missing("source_id"))?;
     let region = asked.text("region")?.ok_or_else(|| missing("region"))?;
-    let (launches, engine) = (&desk.door.launches, &desk.app.engine);
-    let types =
-        sources::refresh_types(launches, engine, &principal.requester, provider, source, region).await?;
+    let (launches, engine) = (&shared.api_parts.launches, &shared.app.engine);
+    let types = sources::refresh_types(launches, engine, &principal.owner, provider, source, region).await?;
     Ok(Json(wire::Refreshed { types }))
 }

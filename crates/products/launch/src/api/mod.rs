@@ -1,4 +1,4 @@
-//! The door for launches: machines in clouds, made from images, in the words that clients of the hosted
+//! The API for launches: machines in clouds, made from images, in the words that clients of the hosted
 //! provisioning service know.
 //!
 //! Whoever asks belongs to an organisation, and sees what belongs to it and nothing else. Who may do what is one
@@ -8,10 +8,10 @@ mod availability;
 mod azure_offering;
 pub mod callback;
 pub mod distributions;
-mod enter;
 mod error;
 mod etag;
 mod feature;
+mod guard;
 mod identify;
 pub mod images;
 mod instance_types;
@@ -43,7 +43,7 @@ use engine::secret::SecretString;
 pub use azure_offering::AzureOffering;
 pub use openapi::openapi;
 pub use permissions::Permissions;
-pub use ready::{Probe, Service};
+pub use ready::{Probe, ReadyService};
 
 pub(crate) use identify::X_RH_IDENTITY;
 use router::router;
@@ -58,14 +58,14 @@ use utoipa::openapi::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-/// Where this door is.
+/// Where this API is.
 pub const BASE: &str = "/api/provisioning/v1";
 /// A request for an image is the largest thing that is sent here, and fits several times.
 const BODY_LIMIT_BYTES: usize = 256 * 1024;
 const ORG_DEFAULT: &str = "default";
 
-/// The endpoints of this product. Without a door only its description answers.
-pub struct LaunchApi(pub Option<LaunchDoor>);
+/// The endpoints of this product. Without an API only its description answers.
+pub struct LaunchApi(pub Option<LaunchApiParts>);
 
 impl Endpoints for LaunchApi {
     fn rights(&self) -> &'static [Right] {
@@ -86,7 +86,7 @@ impl Endpoints for LaunchApi {
     }
 
     fn api(&self, app: &Shared) -> Option<Router> {
-        self.0.clone().map(|door| router(app, door))
+        self.0.clone().map(|api_parts| router(app, api_parts))
     }
 
     fn secret_headers(&self) -> &'static [HeaderName] {
@@ -99,9 +99,9 @@ fn description() -> OpenApiRouter<Shared> {
     OpenApiRouter::new().routes(routes!(openapi::launch_json))
 }
 
-/// Everything this door needs to open.
+/// Everything this API needs to open.
 #[derive(Clone)]
-pub struct LaunchDoor {
+pub struct LaunchApiParts {
     pub launches: Arc<Launches>,
     /// Whose `X-Rh-Identity` is believed.
     pub trusted_proxies: Networks,
@@ -116,7 +116,7 @@ pub struct LaunchDoor {
     /// Proves that a callback about an image is from whom it says; without it none is taken.
     pub callback_secret: Option<SecretString>,
     /// What `/ready/{service}` asks.
-    pub probes: BTreeMap<Service, Arc<dyn Probe>>,
+    pub probes: BTreeMap<ReadyService, Arc<dyn Probe>>,
     /// All that are not named here are on.
     pub features_off: BTreeSet<String>,
     /// Whom accounts of Azure are asked to let in.
@@ -141,10 +141,10 @@ impl Default for BuildInfo {
     }
 }
 
-impl LaunchDoor {
+impl LaunchApiParts {
     /// Open to our own tokens, and to nobody else.
-    pub fn new(launches: Arc<Launches>) -> LaunchDoor {
-        LaunchDoor {
+    pub fn new(launches: Arc<Launches>) -> LaunchApiParts {
+        LaunchApiParts {
             launches,
             trusted_proxies: Networks::default(),
             rbac: None,
@@ -161,11 +161,11 @@ impl LaunchDoor {
     }
 
     /// The same for tokens that act on behalf of this organisation. The error says what a name must look like.
-    pub fn for_organisation(self, org: &str) -> Result<LaunchDoor, String> {
+    pub fn for_organisation(self, org: &str) -> Result<LaunchApiParts, String> {
         if !is_organisation(org) {
             return Err(format!("{org:?} must have 1 to 64 letters, digits, `.`, `-` and `_`"));
         }
-        Ok(LaunchDoor { default_org: org.to_owned(), ..self })
+        Ok(LaunchApiParts { default_org: org.to_owned(), ..self })
     }
 
     /// Whether a feature is on; `flag` is its whole name.
@@ -174,13 +174,13 @@ impl LaunchDoor {
     }
 }
 
-/// What all requests to this door share.
-pub(crate) struct Counter {
+/// What all requests to this API share.
+pub(crate) struct LaunchShared {
     app: Shared,
-    door: LaunchDoor,
-    granted: permissions::Granted,
+    api_parts: LaunchApiParts,
+    granted: permissions::PermissionCache,
     peers: identify::Peers,
 }
 
 /// How handlers get it.
-type Desk = Arc<Counter>;
+type LaunchState = Arc<LaunchShared>;

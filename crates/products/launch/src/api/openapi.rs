@@ -1,4 +1,4 @@
-//! The description of this door, made from the same routes that answer.
+//! The description of this API, made from the same routes that answer.
 
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -12,8 +12,8 @@ use utoipa::openapi::path::Operation;
 use utoipa::openapi::security::{ApiKey, ApiKeyValue, Http, HttpAuthScheme, SecurityScheme};
 use utoipa::openapi::{OpenApi, ServerBuilder};
 
-use super::etag::Document;
-use super::rights::{Needs, RESERVATION, RIGHTS, Right};
+use super::etag::TaggedDocument;
+use super::rights::{LaunchRight, Needs, RESERVATION, RIGHTS};
 use super::{BASE, router, wire};
 use server::http::Failure;
 use server::http::openapi::{add_errors, add_paragraph, add_scheme, operations, secure};
@@ -43,7 +43,7 @@ const MAX_AGE: Duration = Duration::from_mins(30);
 )]
 struct Description;
 
-/// The description of every route of this door.
+/// The description of every route of this API.
 pub fn openapi() -> OpenApi {
     let mut api = Description::openapi();
     api.merge(router::routes().into_openapi());
@@ -78,17 +78,18 @@ pub(crate) async fn launch_json() -> Json<OpenApi> {
     )
 )]
 pub(crate) async fn openapi_json(headers: HeaderMap) -> Result<Response, Failure> {
-    static WRITTEN: LazyLock<Result<Document, Failure>> =
-        LazyLock::new(|| Document::new("openapi", &openapi()));
+    static WRITTEN: LazyLock<Result<TaggedDocument, Failure>> =
+        LazyLock::new(|| TaggedDocument::new("openapi", &openapi()));
     WRITTEN.clone().map(|document| document.answer(&headers, MAX_AGE))
 }
 
 /// Adds what follows from the table of rights and from the kind of request, so that no route forgets it.
-fn complete(operation: &mut Operation, right: &Right) {
-    let mut refusals = vec![(500, "Something broke: `internal`."), (504, "It took too long: `timeout`.")];
+fn complete(operation: &mut Operation, right: &LaunchRight) {
+    let mut error_responses =
+        vec![(500, "Something broke: `internal`."), (504, "It took too long: `timeout`.")];
     if right.needs != Needs::Nothing {
         secure(operation, &[TOKEN, IDENTITY]);
-        refusals.extend([
+        error_responses.extend([
             (400, "Something in the request is wrong, and the answer says what. A bad `X-Rh-Identity` is told as plain text."),
             (401, "No valid token: `unauthenticated`."),
             (403, "The caller may not do this: `forbidden`."),
@@ -96,16 +97,16 @@ fn complete(operation: &mut Operation, right: &Right) {
         ]);
     }
     if right.path.contains('{') {
-        refusals.push((404, "There is none: `not_found`."));
+        error_responses.push((404, "There is none: `not_found`."));
     }
     if operation.request_body.is_some() {
-        refusals.extend([
+        error_responses.extend([
             (408, "The body did not arrive in time: `slow_body`."),
             (413, "The body is too large: `body_too_large`."),
             (415, "The body is not JSON: `unsupported_media_type`."),
         ]);
     }
-    add_errors::<Insights>(operation, "v1.ResponseError", &refusals);
+    add_errors::<Insights>(operation, "v1.ResponseError", &error_responses);
     let needs = match right.needs {
         Needs::Nothing => "Nobody is asked who they are.".to_owned(),
         Needs::Signature => "Needs a signature in place of an identity.".to_owned(),

@@ -7,13 +7,13 @@ use axum::middleware::from_fn_with_state;
 use axum::response::Redirect;
 use axum::routing::get;
 
-use super::Desk;
-use super::enter::labelled;
+use super::LaunchState;
+use super::guard::labelled;
 use super::openapi::openapi_json;
 
 /// Each with and without a slash at its end.
-pub(crate) fn routes(desk: &Desk) -> Router {
-    let description = get(openapi_json).layer(from_fn_with_state(Desk::clone(desk), labelled));
+pub(crate) fn routes(shared: &LaunchState) -> Router {
+    let description = get(openapi_json).layer(from_fn_with_state(LaunchState::clone(shared), labelled));
     let pages = [("/ping", get(|| async { StatusCode::OK })), ("/docs/openapi.json", description)];
     let root = Router::new().route("/docs/", get(|| async { Redirect::permanent("/docs") }));
     pages.into_iter().fold(root, |router, (path, handler)| {

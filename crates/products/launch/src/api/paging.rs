@@ -6,7 +6,7 @@ use axum::extract::{FromRequestParts, Query};
 use axum::http::request::Parts;
 use reqwest::Url;
 
-use super::{BASE, Desk, wire};
+use super::{BASE, LaunchState, wire};
 
 const LIMIT_DEFAULT: u32 = 100;
 const LIMIT_MAX: u32 = 1000;
@@ -24,11 +24,11 @@ pub(crate) struct Paging {
     others: String,
 }
 
-impl FromRequestParts<Desk> for Paging {
+impl FromRequestParts<LaunchState> for Paging {
     type Rejection = Infallible;
 
-    async fn from_request_parts(parts: &mut Parts, desk: &Desk) -> Result<Paging, Infallible> {
-        let pairs = Query::<Vec<(String, String)>>::from_request_parts(parts, desk).await;
+    async fn from_request_parts(parts: &mut Parts, shared: &LaunchState) -> Result<Paging, Infallible> {
+        let pairs = Query::<Vec<(String, String)>>::from_request_parts(parts, shared).await;
         let pairs = pairs.map(|Query(pairs)| pairs).unwrap_or_default();
         let path = format!("{BASE}{}", parts.uri.path());
         Ok(Paging::new(&pairs, path, parts.uri.query().unwrap_or_default()))

@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use tracing::warn;
 
 use super::error;
-use super::{Counter, LaunchDoor};
+use super::{LaunchApiParts, LaunchShared};
 use server::http::{Failure, TtlCache};
 
 /// There are not even fifty different ones.
@@ -33,24 +33,27 @@ impl Permissions for Rbac {
 
 /// What was granted a moment ago. The key is the digest of the whole header: whoever differs in anything is
 /// somebody else, so that nobody ever has the permissions of their neighbour.
-pub(crate) type Granted = TtlCache<[u8; 32], Arc<[Permission]>>;
+pub(crate) type PermissionCache = TtlCache<[u8; 32], Arc<[Permission]>>;
 
 /// Asks, or remembers. Nobody to ask means what the settings say.
-pub(crate) async fn granted(desk: &Counter, identity_header: &str) -> Result<Arc<[Permission]>, Failure> {
-    let LaunchDoor { rbac, header_permissions, permissions_last, .. } = &desk.door;
+pub(crate) async fn granted(
+    shared: &LaunchShared,
+    identity_header: &str,
+) -> Result<Arc<[Permission]>, Failure> {
+    let LaunchApiParts { rbac, header_permissions, permissions_last, .. } = &shared.api_parts;
     let Some(rbac) = rbac else { return Ok(header_permissions.as_slice().into()) };
     let key: [u8; 32] = Sha256::digest(identity_header.trim()).into();
-    let now = desk.app.engine.now();
-    if let Some(permissions) = desk.granted.find(&key, now, *permissions_last) {
+    let now = shared.app.engine.now();
+    if let Some(permissions) = shared.granted.find(&key, now, *permissions_last) {
         return Ok(permissions);
     }
-    let asked = timeout(desk.app.settings.request_timeout, rbac.of(identity_header)).await;
+    let asked = timeout(shared.app.settings.request_timeout, rbac.of(identity_header)).await;
     let permissions = asked.unwrap_or_else(|_| Err("it took too long".into())).map_err(|error| {
         warn!(error, "nobody says what a caller may do");
         error::unavailable("it cannot be found out now what you may do").hint("try again in a moment")
     })?;
     let permissions = distinct(permissions);
-    desk.granted.keep(key, Arc::clone(&permissions), now, *permissions_last);
+    shared.granted.keep(key, Arc::clone(&permissions), now, *permissions_last);
     Ok(permissions)
 }
 

@@ -1,12 +1,12 @@
 //! A principal that acts for one organisation.
 
 use crate::model::identity::CallerIdentity;
-use crate::model::params::Requester;
+use crate::model::params::LaunchOwner;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use engine::Proof;
 
-use super::Desk;
+use super::LaunchState;
 use super::error;
 use super::rights::Verb;
 use server::http::Failure;
@@ -14,7 +14,7 @@ use server::principal::{Principal, permission};
 
 #[derive(Debug, Clone)]
 pub(crate) struct TenantPrincipal {
-    pub(crate) requester: Requester,
+    pub(crate) owner: LaunchOwner,
     pub(crate) principal: Principal,
     /// The header that proved it, to be handed on to the Image Builder.
     pub(crate) identity: Option<CallerIdentity>,
@@ -27,7 +27,7 @@ impl TenantPrincipal {
         identity: Option<CallerIdentity>,
     ) -> TenantPrincipal {
         let (account, user) = (principal.account.clone(), principal.name.clone());
-        TenantPrincipal { requester: Requester { org, account, user }, principal, identity }
+        TenantPrincipal { owner: LaunchOwner { org, account, user }, principal, identity }
     }
 
     pub(crate) fn may(&self, resource: &str, verb: Verb) -> bool {
@@ -41,17 +41,20 @@ impl TenantPrincipal {
     /// The name in the audit log. A name from a header is unique in its organisation only.
     pub(crate) fn name(&self) -> String {
         match self.principal.proof {
-            Proof::Header => format!("{}/{}", self.requester.tenant(), self.requester.user),
-            _ => self.requester.user.clone(),
+            Proof::Header => format!("{}/{}", self.owner.tenant(), self.owner.user),
+            _ => self.owner.user.clone(),
         }
     }
 }
 
-impl FromRequestParts<Desk> for TenantPrincipal {
+impl FromRequestParts<LaunchState> for TenantPrincipal {
     type Rejection = Failure;
 
     /// The guard has put it there for every route that needs one.
-    async fn from_request_parts(parts: &mut Parts, _desk: &Desk) -> Result<TenantPrincipal, Failure> {
+    async fn from_request_parts(
+        parts: &mut Parts,
+        _shared: &LaunchState,
+    ) -> Result<TenantPrincipal, Failure> {
         parts.extensions.get::<TenantPrincipal>().cloned().ok_or_else(Failure::internal)
     }
 }

@@ -4,30 +4,30 @@
 use axum::extract::{FromRequestParts, Path, Query};
 use axum::http::request::Parts;
 
-use super::Desk;
+use super::LaunchState;
 use super::error;
-use server::http::{Failure, Fault};
+use server::http::{Failure, FailureKind};
 
 const TEXT_CHARS_MAX: usize = 512;
 /// Nobody needs more parameters than this, and every one costs memory.
 const PAIRS_MAX: usize = 64;
 
-pub(crate) struct Asked(Vec<(String, String)>);
+pub(crate) struct QueryParams(Vec<(String, String)>);
 
-impl FromRequestParts<Desk> for Asked {
+impl FromRequestParts<LaunchState> for QueryParams {
     type Rejection = Failure;
 
-    async fn from_request_parts(parts: &mut Parts, desk: &Desk) -> Result<Asked, Failure> {
-        let pairs = Query::<Vec<(String, String)>>::from_request_parts(parts, desk).await;
+    async fn from_request_parts(parts: &mut Parts, shared: &LaunchState) -> Result<QueryParams, Failure> {
+        let pairs = Query::<Vec<(String, String)>>::from_request_parts(parts, shared).await;
         let Query(pairs) = pairs.map_err(|_| error::invalid("query", "it cannot be read"))?;
         if pairs.len() > PAIRS_MAX {
             return Err(error::invalid("query", format!("there are more than {PAIRS_MAX} parameters")));
         }
-        Ok(Asked(pairs))
+        Ok(QueryParams(pairs))
     }
 }
 
-impl Asked {
+impl QueryParams {
     /// An empty value is none.
     pub(crate) fn text(&self, name: &str) -> Result<Option<&str>, Failure> {
         let mut values = self.0.iter().filter(|(key, _)| key == name).map(|(_, value)| value.as_str());
@@ -60,29 +60,29 @@ fn check(name: &str, value: &str) -> Result<(), Failure> {
 /// The last name in the path.
 pub(crate) struct Name(pub(crate) String);
 
-impl FromRequestParts<Desk> for Name {
+impl FromRequestParts<LaunchState> for Name {
     type Rejection = Failure;
 
-    async fn from_request_parts(parts: &mut Parts, desk: &Desk) -> Result<Name, Failure> {
-        let pairs = Path::<Vec<(String, String)>>::from_request_parts(parts, desk).await;
+    async fn from_request_parts(parts: &mut Parts, shared: &LaunchState) -> Result<Name, Failure> {
+        let pairs = Path::<Vec<(String, String)>>::from_request_parts(parts, shared).await;
         let Path(mut pairs) = pairs.map_err(|_| error::invalid("path", "it cannot be read"))?;
-        let (name, value) = pairs.pop().ok_or(Fault::NoSuchPath)?;
+        let (name, value) = pairs.pop().ok_or(FailureKind::NoSuchPath)?;
         check(&name, &value)?;
         Ok(Name(value))
     }
 }
 
 /// The last part of the path as the number of a record.
-pub(crate) struct Number(pub(crate) i64);
+pub(crate) struct RecordId(pub(crate) i64);
 
-impl FromRequestParts<Desk> for Number {
+impl FromRequestParts<LaunchState> for RecordId {
     type Rejection = Failure;
 
-    async fn from_request_parts(parts: &mut Parts, desk: &Desk) -> Result<Number, Failure> {
-        let Name(text) = Name::from_request_parts(parts, desk).await?;
+    async fn from_request_parts(parts: &mut Parts, shared: &LaunchState) -> Result<RecordId, Failure> {
+        let Name(text) = Name::from_request_parts(parts, shared).await?;
         let is_plain = text.bytes().all(|byte| byte.is_ascii_digit());
         let number = text.parse().ok().filter(|number| is_plain && *number > 0);
-        number.map(Number).ok_or_else(|| error::invalid("id", "it must be a whole number from 1"))
+        number.map(RecordId).ok_or_else(|| error::invalid("id", "it must be a whole number from 1"))
     }
 }
 
@@ -90,8 +90,8 @@ impl FromRequestParts<Desk> for Number {
 mod tests {
     use super::*;
 
-    fn asked(pairs: &[(&str, &str)]) -> Asked {
-        Asked(pairs.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect())
+    fn asked(pairs: &[(&str, &str)]) -> QueryParams {
+        QueryParams(pairs.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect())
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::model::identity;
 use crate::model::image_builder::ImageBuilder;
-use crate::model::params::Requester;
+use crate::model::params::LaunchOwner;
 use crate::model::rbac::Rbac;
 use crate::model::sources_api::SourcesApi;
 use async_trait::async_trait;
@@ -14,7 +14,7 @@ use engine::secret::ExposeSecret;
 use tokio::time::timeout;
 use tracing::warn;
 
-use super::Desk;
+use super::LaunchState;
 use super::error;
 use super::principal::TenantPrincipal;
 use super::query::Name;
@@ -25,18 +25,18 @@ const LIMIT: Duration = Duration::from_secs(2);
 
 /// What launches need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Service {
+pub enum ReadyService {
     Rbac,
     Sources,
     ImageBuilder,
 }
 
-impl Service {
-    fn named(text: &str) -> Option<Service> {
+impl ReadyService {
+    fn named(text: &str) -> Option<ReadyService> {
         match text {
-            "rbac" => Some(Service::Rbac),
-            "sources" => Some(Service::Sources),
-            "ib" | "image_builder" | "imagebuilder" => Some(Service::ImageBuilder),
+            "rbac" => Some(ReadyService::Rbac),
+            "sources" => Some(ReadyService::Sources),
+            "ib" | "image_builder" | "imagebuilder" => Some(ReadyService::ImageBuilder),
             _ => None,
         }
     }
@@ -46,12 +46,12 @@ impl Service {
 #[async_trait]
 pub trait Probe: Send + Sync + 'static {
     /// The error is for the log.
-    async fn ready(&self, who: &Requester) -> Result<(), String>;
+    async fn ready(&self, who: &LaunchOwner) -> Result<(), String>;
 }
 
 #[async_trait]
 impl Probe for Rbac {
-    async fn ready(&self, who: &Requester) -> Result<(), String> {
+    async fn ready(&self, who: &LaunchOwner) -> Result<(), String> {
         let header = identity::header(&who.caller());
         Rbac::ready(self, header.expose_secret()).await.map_err(|error| error.to_string())
     }
@@ -59,14 +59,14 @@ impl Probe for Rbac {
 
 #[async_trait]
 impl Probe for SourcesApi {
-    async fn ready(&self, who: &Requester) -> Result<(), String> {
+    async fn ready(&self, who: &LaunchOwner) -> Result<(), String> {
         SourcesApi::ready(self, &who.caller()).await.map_err(|error| error.to_string())
     }
 }
 
 #[async_trait]
 impl Probe for ImageBuilder {
-    async fn ready(&self, who: &Requester) -> Result<(), String> {
+    async fn ready(&self, who: &LaunchOwner) -> Result<(), String> {
         ImageBuilder::ready(self, &(&who.caller()).into()).await.map_err(|error| error.to_string())
     }
 }
@@ -76,9 +76,9 @@ impl Probe for ImageBuilder {
     get, path = "/ready", tag = "service", operation_id = "ready",
     responses((status = OK, description = "They can."))
 )]
-pub(crate) async fn ready(State(desk): State<Desk>) -> Result<StatusCode, Failure> {
-    let limit = LIMIT.min(desk.app.settings.request_timeout / 2);
-    match timeout(limit, desk.app.engine.is_ready()).await {
+pub(crate) async fn ready(State(shared): State<LaunchState>) -> Result<StatusCode, Failure> {
+    let limit = LIMIT.min(shared.app.settings.request_timeout / 2);
+    match timeout(limit, shared.app.engine.is_ready()).await {
         Ok(Ok(())) => Ok(StatusCode::OK),
         Ok(Err(error)) => Err(error.into()),
         Err(_) => Err(error::unavailable("the database is not answering")),
@@ -92,17 +92,17 @@ pub(crate) async fn ready(State(desk): State<Desk>) -> Result<StatusCode, Failur
     responses((status = OK, description = "It does."))
 )]
 pub(crate) async fn ready_service(
-    State(desk): State<Desk>,
+    State(shared): State<LaunchState>,
     principal: TenantPrincipal,
     Name(name): Name,
 ) -> Result<StatusCode, Failure> {
     let rule = "it must be rbac, sources or image_builder";
-    let service = Service::named(&name).ok_or_else(|| error::invalid("service", rule))?;
-    let Some(probe) = desk.door.probes.get(&service) else {
+    let service = ReadyService::named(&name).ok_or_else(|| error::invalid("service", rule))?;
+    let Some(probe) = shared.api_parts.probes.get(&service) else {
         return Err(error::unavailable(format!("no {name} is configured")));
     };
-    let limit = LIMIT.min(desk.app.settings.request_timeout / 2);
-    let asked = timeout(limit, probe.ready(&principal.requester)).await;
+    let limit = LIMIT.min(shared.app.settings.request_timeout / 2);
+    let asked = timeout(limit, probe.ready(&principal.owner)).await;
     asked.unwrap_or_else(|_| Err("it took too long".into())).map_err(|error| {
         warn!(error, service = name, "a service that launches need is not ready");
         error::unavailable(format!("{name} is not answering"))

@@ -1,7 +1,7 @@
-//! Who may do what at this door: every route with the permission that it needs. A route that is not in this table
+//! Who may do what at this API: every route with the permission that it needs. A route that is not in this table
 //! does not answer, whatever the router says.
 
-use crate::model::catalogue::REFRESH_LIMIT;
+use crate::model::catalog::REFRESH_LIMIT;
 use crate::model::cloud::ProviderKind;
 use axum::http::Method;
 
@@ -10,7 +10,7 @@ use server::http::rights::{self, change, look};
 /// One line of the table.
 pub use server::principal::Verb;
 
-pub type Right = rights::Right<Needs>;
+pub type LaunchRight = rights::RouteRight<Needs>;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Needs {
@@ -31,7 +31,7 @@ pub enum Needs {
 /// What launches are called where permissions are granted.
 pub(crate) const RESERVATION: &str = "reservation";
 
-pub static RIGHTS: [Right; 49] = {
+pub static RIGHTS: [LaunchRight; 49] = {
     use Needs::{Identity, Nothing};
     const LAUNCH: Needs = Needs::MayLaunch(Verb::Read);
     const LAUNCH_WRITE: Needs = Needs::MayLaunch(Verb::Write);
@@ -43,7 +43,7 @@ pub static RIGHTS: [Right; 49] = {
     [
         look("/openapi.json", Nothing),
         look("/azure_offering_template", Nothing),
-        Right {
+        LaunchRight {
             method: Method::OPTIONS,
             path: "/azure_offering_template",
             needs: Nothing,
@@ -92,7 +92,7 @@ pub static RIGHTS: [Right; 49] = {
         look("/images", Needs::May("image", Verb::Read)),
         look("/distributions", Needs::May("image", Verb::Read)),
         look("/distributions/{name}/architectures", Needs::May("image", Verb::Read)),
-        Right {
+        LaunchRight {
             method: Method::POST,
             path: "/instance_types/{PROVIDER}/refresh",
             needs: Needs::OursMay("instance_type", Verb::Write),
@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whatever_changes_something_is_written_down_and_needs_somebody() {
+    fn whatever_changes_something_is_written_down_and_needs_someone() {
         for right in &RIGHTS {
             let changes = !right.method.is_safe();
             assert_eq!(changes, right.action.is_some(), "{} {}", right.method, right.path);

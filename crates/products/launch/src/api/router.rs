@@ -1,4 +1,4 @@
-//! The routes of this door, below its base path.
+//! The routes of this API, below its base path.
 
 use std::sync::Arc;
 
@@ -8,27 +8,27 @@ use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
 use utoipa_axum::routes;
 
 use super::{
-    BASE, Counter, Desk, LaunchDoor, availability, azure_offering, callback, distributions, enter, feature,
-    identify, images, instance_types, inventory, launches, openapi, pages, permissions, pubkeys, ready,
-    reservations, sources,
+    BASE, LaunchApiParts, LaunchShared, LaunchState, availability, azure_offering, callback, distributions,
+    feature, guard, identify, images, instance_types, inventory, launches, openapi, pages, permissions,
+    pubkeys, ready, reservations, sources,
 };
 use server::Shared;
 use server::http;
 
-pub(crate) fn router(app: &Shared, door: LaunchDoor) -> Router {
-    let desk = Arc::new(Counter {
+pub(crate) fn router(app: &Shared, api_parts: LaunchApiParts) -> Router {
+    let shared = Arc::new(LaunchShared {
         app: Shared::clone(app),
-        door,
-        granted: permissions::Granted::default(),
+        api_parts,
+        granted: permissions::PermissionCache::default(),
         peers: identify::Peers::default(),
     });
     let (routes, _) = routes().split_for_parts();
-    let routes = http::serve(routes.fallback(http::no_such_path), Arc::clone(&desk))
-        .layer(from_fn_with_state(Arc::clone(&desk), enter::labelled));
-    Router::new().nest(BASE, routes).merge(pages::routes(&desk))
+    let routes = http::serve(routes.fallback(http::no_such_path), Arc::clone(&shared))
+        .layer(from_fn_with_state(Arc::clone(&shared), guard::labelled));
+    Router::new().nest(BASE, routes).merge(pages::routes(&shared))
 }
 
-pub(crate) fn routes() -> OpenApiRouter<Desk> {
+pub(crate) fn routes() -> OpenApiRouter<LaunchState> {
     let all = [
         routes!(openapi::openapi_json),
         routes!(azure_offering::offering_template, azure_offering::offering_template_options),
@@ -56,7 +56,7 @@ pub(crate) fn routes() -> OpenApiRouter<Desk> {
         routes!(launches::list::list_launches, launches::create::create_launch),
         routes!(launches::get::get_launch),
         routes!(launches::events::stream_launch),
-        routes!(launches::parameters::give_parameters),
+        routes!(launches::parameters::submit_parameters),
         routes!(launches::cancel::cancel_launch),
         routes!(launches::retry::retry_launch),
         routes!(launches::retry::clean_up_launch),
@@ -78,9 +78,9 @@ pub(crate) fn routes() -> OpenApiRouter<Desk> {
 
 /// Clients of the hosted service write every path in both ways. The description has it once.
 fn with_and_without_slash(
-    router: OpenApiRouter<Desk>,
-    (schemas, paths, methods): UtoipaMethodRouter<Desk>,
-) -> OpenApiRouter<Desk> {
+    router: OpenApiRouter<LaunchState>,
+    (schemas, paths, methods): UtoipaMethodRouter<LaunchState>,
+) -> OpenApiRouter<LaunchState> {
     let with_slash: Vec<String> = paths.paths.keys().map(|path| format!("{path}/")).collect();
     let router = with_slash.iter().fold(router, |router, path| router.route(path, methods.clone()));
     router.routes((schemas, paths, methods))

@@ -1,6 +1,6 @@
 //! What clients send and get. The names are those of the hosted service; what it does not know comes beside them.
 
-use crate::model::catalogue::Entry;
+use crate::model::catalog::TypeEntry;
 use crate::model::cloud::ProviderKind;
 use crate::model::{pubkeys, sources, sources_api};
 pub use api::{FieldError as Flaw, InsightsBody as Error};
@@ -255,8 +255,8 @@ pub struct Generations {
     pub gen_v2: bool,
 }
 
-impl From<&Entry> for InstanceType {
-    fn from(entry: &Entry) -> InstanceType {
+impl From<&TypeEntry> for InstanceType {
+    fn from(entry: &TypeEntry) -> InstanceType {
         InstanceType {
             name: entry.name.clone(),
             vcpus: entry.vcpus,

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::client::{Image, LaunchClient, OrgArgs};
 use app::cli::Global;
 use app::exit::Exit;
-use app::output::{self, Answer, Cell, Mood, Table, age, note};
+use app::output::{self, Cell, Mood, Render, Table, age, note};
 
 /// The most that is asked for in one call.
 const PAGE_MAX: usize = 100;
@@ -41,7 +41,7 @@ struct Images {
     items: Vec<Image>,
 }
 
-impl Answer for Images {
+impl Render for Images {
     fn table(&self, is_wide: bool) -> Table {
         let now = WallClock.now();
         let mut columns = vec!["ID", "NAME", "STATUS", "ARCH", "KIND", "LAUNCHES", "INSTANCES", "CREATED"];

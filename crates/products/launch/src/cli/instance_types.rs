@@ -9,7 +9,7 @@ use super::launch::{home, providers};
 use crate::client::{LaunchClient, OrgArgs};
 use app::cli::Global;
 use app::exit::Exit;
-use app::output::{self, Answer, Cell, Mood, Table, note};
+use app::output::{self, Cell, Mood, Render, Table, note};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -24,7 +24,7 @@ A search is a part of the name, or an expression of vcpus, cores, memory, storag
 #[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
 pub(crate) struct InstanceTypesArgs {
     #[command(flatten)]
-    place: PlaceArgs,
+    place: RegionArgs,
     /// Only those of this zone
     #[arg(long)]
     zone: Option<String>,
@@ -41,7 +41,7 @@ pub(crate) struct InstanceTypesArgs {
 }
 
 #[derive(Debug, Args)]
-struct PlaceArgs {
+struct RegionArgs {
     /// The cloud
     #[arg(long, value_name = "PROVIDER", default_value = "aws", value_parser = providers())]
     provider: String,
@@ -60,13 +60,13 @@ enum InstanceTypesCommand {
 #[command(after_help = "Examples:\n  provision-engine instance-types refresh --source 7 --region eu-west-1")]
 struct RefreshArgs {
     #[command(flatten)]
-    place: PlaceArgs,
+    place: RegionArgs,
     /// The account to ask
     #[arg(long, value_name = "ID")]
     source: String,
 }
 
-impl PlaceArgs {
+impl RegionArgs {
     fn region(&self) -> &str {
         self.region.as_deref().unwrap_or_else(|| home(&self.provider))
     }
@@ -87,7 +87,7 @@ struct Types {
     items: Vec<InstanceType>,
 }
 
-impl Answer for Types {
+impl Render for Types {
     fn table(&self, is_wide: bool) -> Table {
         let mut columns = vec!["NAME", "VCPUS", "MEMORY", "STORAGE", "ARCH", "SUPPORTED"];
         columns.extend(is_wide.then_some("CORES"));

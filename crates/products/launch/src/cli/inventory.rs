@@ -13,7 +13,7 @@ use crate::client::{Item, LaunchClient, OrgArgs};
 use crate::csv;
 use app::cli::Global;
 use app::exit::Exit;
-use app::output::{self, Answer, Cell, Table, age};
+use app::output::{self, Cell, Render, Table, age};
 
 /// The columns of the table for other programs.
 const COLUMNS: [&str; 15] = [
@@ -99,7 +99,7 @@ struct Inventory {
     items: Vec<Item>,
 }
 
-impl Answer for Inventory {
+impl Render for Inventory {
     fn table(&self, is_wide: bool) -> Table {
         let now = WallClock.now();
         let mut columns =
@@ -208,7 +208,7 @@ mod tests {
     use super::*;
 
     #[derive(Parser)]
-    struct Line {
+    struct InventoryLine {
         #[command(flatten)]
         args: InventoryArgs,
     }
@@ -232,10 +232,10 @@ mod tests {
             ("--launch", "7", "8"),
             ("--launch", "00000000-0000-4000-8000-000000000001", "x"),
         ] {
-            let wants = |value: &str| Line::parse_from(["x", flag, value]).args.wants(&item());
+            let wants = |value: &str| InventoryLine::parse_from(["x", flag, value]).args.wants(&item());
             assert!(wants(good) && !wants(bad), "{flag}");
         }
-        assert!(!Line::parse_from(["x", "--source", "7"]).args.wants(&item()), "it has no source");
+        assert!(!InventoryLine::parse_from(["x", "--source", "7"]).args.wants(&item()), "it has no source");
     }
 
     #[test]

@@ -22,12 +22,12 @@ use self::wizard::Wizard;
 use super::launches::{Follow, LaunchPrinter, conclude, print_for_scripts, way_back};
 use crate::client::{Launch, LaunchClient, OrgArgs};
 use app::cli::Global;
-use app::cmd::wait::{Ended, unless_stopped};
+use app::cmd::wait::{WaitResult, unless_stopped};
 use app::config::Period;
 use app::exit::Exit;
 use app::hint;
 use app::output::{self, Format, note, printable};
-use app::prompt::{Asker, is_somebody_here};
+use app::prompt::{Asker, is_interactive};
 
 pub(crate) use file::typed;
 pub(crate) use key::{key_in_file, named as key_named};
@@ -118,7 +118,7 @@ fn launchable() -> PossibleValuesParser {
 pub(crate) async fn run(global: &Global, args: &LaunchArgs) -> Result<Exit> {
     let client = &LaunchClient::find(global, &args.org)?;
     let mut draft = Draft::read(args, client).await?;
-    if !draft.missing().is_empty() && is_somebody_here() {
+    if !draft.missing().is_empty() && is_interactive() {
         if !ask(client, &mut draft, args.yes).await? {
             note("nothing was launched");
             return Ok(Exit::ERROR);
@@ -139,8 +139,8 @@ pub(crate) async fn run(global: &Global, args: &LaunchArgs) -> Result<Exit> {
     note(format!("launch {name} is accepted"));
     let follow = Follow { name: &name, before: None, limit: Some(args.waiting.timeout) };
     match unless_stopped(follow.to_the_end(client, &mut LaunchPrinter::new())).await? {
-        Ended::With(over) => conclude(global, &over),
-        Ended::Left(exit) => {
+        WaitResult::With(over) => conclude(global, &over),
+        WaitResult::Left(exit) => {
             close_window(client, &name).await;
             Ok(exit)
         }
@@ -180,8 +180,8 @@ fn accepted(global: &Global, launch: &Launch, is_deferred: bool) -> Result<()> {
         Format::Table | Format::Wide => output::data(&id.to_string())?,
     }
     if is_deferred {
-        let give = format!("launches parameters {id} --source ID --type TYPE --key KEY");
-        note(format!("say where and how: {}", hint::command(&give)));
+        let submit_parameters = format!("launches parameters {id} --source ID --type TYPE --key KEY");
+        note(format!("say where and how: {}", hint::command(&submit_parameters)));
     }
     note(format!("launch {id} is accepted; follow it: {}", way_back(&id.to_string())));
     Ok(())

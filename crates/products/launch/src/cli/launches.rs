@@ -49,7 +49,7 @@ enum LaunchesCommand {
     List(list::ListArgs),
     Show(show::ShowArgs),
     Watch(watch::WatchArgs),
-    Parameters(Box<parameters::GiveArgs>),
+    Parameters(Box<parameters::ParametersArgs>),
     Cancel(cancel::CancelArgs),
     /// Start a launch again that failed or was cancelled, or make one that waits try at once
     #[command(after_help = "Examples:\n  provision-engine launches retry ID --wait")]

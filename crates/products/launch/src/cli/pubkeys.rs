@@ -10,7 +10,7 @@ use crate::client::{LaunchClient, OrgArgs};
 use app::cli::Global;
 use app::exit::Exit;
 use app::hint;
-use app::output::{self, Answer, Cell, Table, note, printable};
+use app::output::{self, Cell, Render, Table, note, printable};
 use app::prompt::is_meant;
 
 /// The most that is asked for in one call.
@@ -82,7 +82,7 @@ struct Pubkeys {
     items: Vec<Pubkey>,
 }
 
-impl Answer for Pubkeys {
+impl Render for Pubkeys {
     fn table(&self, is_wide: bool) -> Table {
         let mut columns = vec!["ID", "NAME", "TYPE", "FINGERPRINT"];
         columns.extend(is_wide.then_some("MD5"));
@@ -111,7 +111,7 @@ impl Answer for Pubkeys {
 #[serde(transparent)]
 struct One(Pubkey);
 
-impl Answer for One {
+impl Render for One {
     fn table(&self, _is_wide: bool) -> Table {
         let Pubkey { id, name, body, kind, fingerprint, fingerprint_legacy } = &self.0;
         let mut table = Table::facts();

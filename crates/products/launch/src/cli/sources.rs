@@ -12,7 +12,7 @@ use super::launch::providers;
 use crate::client::{LaunchClient, OrgArgs};
 use app::cli::Global;
 use app::exit::Exit;
-use app::output::{self, Answer, Cell, Format, Mood, Table, note, printable};
+use app::output::{self, Cell, Format, Mood, Render, Table, note, printable};
 use app::prompt::is_meant;
 
 /// The most that is asked for in one call.
@@ -117,7 +117,7 @@ struct Sources {
     items: Vec<Source>,
 }
 
-impl Answer for Sources {
+impl Render for Sources {
     fn table(&self, is_wide: bool) -> Table {
         let mut columns = vec!["ID", "NAME", "PROVIDER", "STATUS"];
         columns.extend(is_wide.then_some("UID"));
@@ -221,7 +221,7 @@ struct Checked {
     validity: Validity,
 }
 
-impl Answer for Checked {
+impl Render for Checked {
     fn table(&self, _is_wide: bool) -> Table {
         let mut table = Table::facts();
         let mut fact = |word: &str, cell: Cell| table.row([Cell::new(word), cell]);
@@ -272,13 +272,13 @@ mod tests {
     use crate::client::given;
 
     #[derive(Parser)]
-    struct Line {
+    struct SourceLine {
         #[command(flatten)]
         args: AddArgs,
     }
 
     fn body(flags: &[&str], secret: Option<&str>) -> Result<Value> {
-        let args = Line::try_parse_from([&["x", "--name", "n"], flags].concat())?.args;
+        let args = SourceLine::try_parse_from([&["x", "--name", "n"], flags].concat())?.args;
         Ok(given(&args.body(secret.map(SecretString::from))?))
     }
 

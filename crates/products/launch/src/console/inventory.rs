@@ -1,6 +1,6 @@
 //! Every machine that was launched.
 
-use console::{Desk, Section};
+use console::{ConsoleState, Section};
 
 mod filter;
 mod list;
@@ -21,7 +21,7 @@ pub(crate) static SECTION: Section = Section {
     is_for: |_| true,
 };
 
-pub(crate) fn routes() -> Router<Desk> {
+pub(crate) fn routes() -> Router<ConsoleState> {
     Router::new()
         .route("/console/inventory", get(list::list))
         .route("/console/inventory/now", get(now::<filter::Filters>))

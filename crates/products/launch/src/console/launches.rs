@@ -1,11 +1,11 @@
 //! Launches: a list, and one with all that is known about it.
 
-use console::{Desk, Section};
+use console::{ConsoleState, Section};
 
 mod act;
-mod give;
 mod list;
 mod show;
+mod submit_parameters;
 pub(crate) mod view;
 
 use axum::Router;
@@ -22,13 +22,16 @@ pub(crate) static SECTION: Section = Section {
     is_for: |_| true,
 };
 
-pub(crate) fn routes() -> Router<Desk> {
+pub(crate) fn routes() -> Router<ConsoleState> {
     Router::new()
         .route("/console/launches", get(list::list))
         .route("/console/launches/live", get(live::<list::Filters>))
         .route("/console/launches/{id}", get(show::show))
         .route("/console/launches/{id}/live", get(show::live))
         .route("/console/launches/{id}/machines.csv", get(show::machines))
-        .route("/console/launches/{id}/parameters", get(give::form).post(give::give))
+        .route(
+            "/console/launches/{id}/parameters",
+            get(submit_parameters::form).post(submit_parameters::submit_parameters),
+        )
         .route("/console/launches/{id}/{verb}", post(act::act))
 }

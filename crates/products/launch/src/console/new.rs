@@ -1,6 +1,6 @@
 //! The way from an image to machines, page by page, and what it needs: accounts and keys.
 
-use console::{Desk, Section};
+use console::{ConsoleState, Section};
 
 mod accounts;
 mod begin;
@@ -35,7 +35,7 @@ pub(crate) static SECTION: Section = Section {
     is_for: super::may_launch,
 };
 
-pub(crate) fn routes() -> Router<Desk> {
+pub(crate) fn routes() -> Router<ConsoleState> {
     Router::new()
         .route("/console/launch", get(begin::begin))
         .route("/console/launch/now", post(go::now))

@@ -4,7 +4,7 @@ use crate::api::types::Launch;
 use serde_json::json;
 
 use super::LAUNCH;
-use console::{Trouble, Visitor};
+use console::{PageError, SignedIn};
 
 /// What the sandbox has.
 const SOURCE: &str = "sandbox";
@@ -12,7 +12,7 @@ const ACCOUNT: &str = "123456789012";
 /// Its private half does not exist.
 const KEY: &str = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIBC8QPJY09eKBK/w7uJRgWh7xwuD+N9RTq6n0JLjkOpX";
 
-pub(super) async fn start(visitor: &Visitor, name: String) -> Result<String, Trouble> {
+pub(super) async fn start(signed_in: &SignedIn, name: String) -> Result<String, PageError> {
     let build = json!({
         "distribution": "rhel-9", "image_name": name,
         "image_requests": [{
@@ -27,6 +27,6 @@ pub(super) async fn start(visitor: &Visitor, name: String) -> Result<String, Tro
             "pubkey": {"name": "try", "body": KEY},
         },
     });
-    let launch: Launch = visitor.api.post(&format!("{LAUNCH}/launches"), &body).await?.json()?;
+    let launch: Launch = signed_in.api.post(&format!("{LAUNCH}/launches"), &body).await?.json()?;
     Ok(format!("/console/launches/{}", launch.id))
 }

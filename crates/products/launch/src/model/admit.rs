@@ -4,11 +4,13 @@ use engine::secret::{Sealer, SecretString};
 use identity;
 use serde_json::Value;
 
-use super::params::{Asked, AskedImage, AskedParameters, Build, ImageChoice, Params, Requester};
+use super::api_error::{Flaw, sentence};
+use super::params::{
+    Build, ImageChoice, LaunchOwner, LaunchRequest, Params, RequestedImage, RequestedParameters,
+};
 use super::preflight;
 use super::preflight::build::{self, BuildFacts};
 use super::profile::Profile;
-use super::rejection::{Flaw, sentence};
 
 /// What EC2 allows; others allow more.
 pub const USER_DATA_BYTES_MAX: usize = 16 * 1024;
@@ -24,39 +26,39 @@ const FALLBACK_POLL_S_MIN: u32 = 1;
 const KEY_NAME_CHARS_MAX: usize = 255;
 const KEY_LINE_BYTES_MAX: usize = 16 * 1024;
 
-/// Reads what a door has handed to the engine.
+/// Reads what an API has handed to the engine.
 pub fn admit(asked: Value, sealer: &Sealer) -> Result<Params, String> {
-    params(engine::parse(asked)?, sealer).map_err(|flaws| sentence(&flaws))
+    params(engine::parse(asked)?, sealer).map_err(|field_errors| sentence(&field_errors))
 }
 
 /// The same for a launch that is in our hands, with all that is wrong about it.
-pub fn params(asked: Asked, sealer: &Sealer) -> Result<Params, Vec<Flaw>> {
-    let mut flaws = requester(&asked.requester);
+pub fn params(asked: LaunchRequest, sealer: &Sealer) -> Result<Params, Vec<Flaw>> {
+    let mut field_errors = owner(&asked.owner);
     let identity = asked.identity.as_deref().map(identity::parse).transpose();
-    flaws.extend(identity.err().map(|error| Flaw::new("identity", error.to_string())));
-    flaws.extend(profile(&asked.profile));
+    field_errors.extend(identity.err().map(|error| Flaw::new("identity", error.to_string())));
+    field_errors.extend(profile(&asked.profile));
     if let Some(parameters) = &asked.parameters {
-        flaws.extend(sizes(parameters));
+        field_errors.extend(sizes(parameters));
     }
     let image = match asked.image {
-        AskedImage::None => Some(ImageChoice::None),
-        AskedImage::Cloud { id } => Some(ImageChoice::Cloud { id }),
-        AskedImage::Compose { id } => Some(ImageChoice::Compose { id }),
-        AskedImage::Build { request } => match build::read(asked.provider, &request) {
+        RequestedImage::None => Some(ImageChoice::None),
+        RequestedImage::Cloud { id } => Some(ImageChoice::Cloud { id }),
+        RequestedImage::Compose { id } => Some(ImageChoice::Compose { id }),
+        RequestedImage::Build { request } => match build::read(asked.provider, &request) {
             Ok(facts) => Some(ImageChoice::Build(sealed(facts, &request, sealer))),
             Err(wrong) => {
-                flaws.extend(wrong);
+                field_errors.extend(wrong);
                 None
             }
         },
     };
     if let Some(image) = &image {
-        flaws.extend(preflight::check_image(asked.provider, image, asked.parameters.is_some()));
+        field_errors.extend(preflight::check_image(asked.provider, image, asked.parameters.is_some()));
     }
-    let Some(image) = image.filter(|_| flaws.is_empty()) else { return Err(flaws) };
+    let Some(image) = image.filter(|_| field_errors.is_empty()) else { return Err(field_errors) };
     Ok(Params {
         launch: asked.launch,
-        requester: asked.requester,
+        owner: asked.owner,
         identity: asked.identity.map(|identity| sealer.seal(&SecretString::from(identity))),
         builder_org: asked.builder_org,
         provider: asked.provider,
@@ -92,25 +94,25 @@ impl Build {
     }
 }
 
-fn requester(requester: &Requester) -> Vec<Flaw> {
+fn owner(owner: &LaunchOwner) -> Vec<Flaw> {
     let is_name = |text: &str| {
         (1..=ORG_CHARS_MAX).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic())
     };
-    let mut flaws = Vec::new();
-    if !is_name(&requester.org) {
+    let mut field_errors = Vec::new();
+    if !is_name(&owner.org) {
         let message = format!("must have 1 to {ORG_CHARS_MAX} visible characters");
-        flaws.push(Flaw::new("requester.org", message));
+        field_errors.push(Flaw::new("requester.org", message));
     }
-    if requester.account.as_deref().is_some_and(|account| !is_name(account)) {
+    if owner.account.as_deref().is_some_and(|account| !is_name(account)) {
         let message = format!("must have 1 to {ORG_CHARS_MAX} visible characters");
-        flaws.push(Flaw::new("requester.account", message));
+        field_errors.push(Flaw::new("requester.account", message));
     }
-    let user = &requester.user;
+    let user = &owner.user;
     if user.chars().count() > USER_CHARS_MAX || user.chars().any(char::is_control) {
         let message = format!("must have at most {USER_CHARS_MAX} characters and no control characters");
-        flaws.push(Flaw::new("requester.user", message));
+        field_errors.push(Flaw::new("requester.user", message));
     }
-    flaws
+    field_errors
 }
 
 fn profile(profile: &Profile) -> Vec<Flaw> {
@@ -118,40 +120,41 @@ fn profile(profile: &Profile) -> Vec<Flaw> {
         let fits = (1..=most).contains(&value);
         (!fits).then(|| Flaw::new(format!("profile.{field}"), format!("must be 1 to {most} seconds")))
     };
-    let mut flaws = Vec::new();
-    flaws.extend(seconds("image_deadline_s", profile.image_deadline_s, IMAGE_DEADLINE_S_MAX));
-    flaws.extend(seconds("parameters_ttl_s", profile.parameters_ttl_s, PARAMETERS_TTL_S_MAX));
+    let mut field_errors = Vec::new();
+    field_errors.extend(seconds("image_deadline_s", profile.image_deadline_s, IMAGE_DEADLINE_S_MAX));
+    field_errors.extend(seconds("parameters_ttl_s", profile.parameters_ttl_s, PARAMETERS_TTL_S_MAX));
     if profile.fallback_poll_s.is_some_and(|every| every < FALLBACK_POLL_S_MIN) {
         let message = format!("must be at least {FALLBACK_POLL_S_MIN} second, or left out");
-        flaws.push(Flaw::new("profile.fallback_poll_s", message));
+        field_errors.push(Flaw::new("profile.fallback_poll_s", message));
     }
     let mut surfaces = profile.surface.clone();
     surfaces.sort();
     surfaces.dedup();
     if surfaces.len() != profile.surface.len() {
-        flaws.push(Flaw::new("profile.surface", "names a surface twice"));
+        field_errors.push(Flaw::new("profile.surface", "names a surface twice"));
     }
-    flaws
+    field_errors
 }
 
 /// What may be long and is not looked at elsewhere.
-fn sizes(parameters: &AskedParameters) -> Vec<Flaw> {
-    let mut flaws = Vec::new();
+fn sizes(parameters: &RequestedParameters) -> Vec<Flaw> {
+    let mut field_errors = Vec::new();
     if parameters.user_data.as_ref().is_some_and(|text| text.len() > USER_DATA_BYTES_MAX) {
         let message = format!("must have at most {USER_DATA_BYTES_MAX} bytes");
-        flaws.push(Flaw::new("user_data", message).hint("fetch larger files when the instance starts"));
+        field_errors
+            .push(Flaw::new("user_data", message).hint("fetch larger files when the instance starts"));
     }
     if let Some(key) = &parameters.plain.key {
         let is_long = key.name.chars().count() > KEY_NAME_CHARS_MAX || key.line.len() > KEY_LINE_BYTES_MAX;
         if is_long {
-            flaws.push(Flaw::new("pubkey_id", "the key or its name is too long"));
+            field_errors.push(Flaw::new("pubkey_id", "the key or its name is too long"));
         }
     }
-    flaws
+    field_errors
 }
 
 /// What does not depend on anything but the parameters themselves: for parameters that come later.
-pub(crate) fn check_sizes(parameters: &AskedParameters) -> Result<(), Vec<Flaw>> {
-    let flaws = sizes(parameters);
-    if flaws.is_empty() { Ok(()) } else { Err(flaws) }
+pub(crate) fn check_sizes(parameters: &RequestedParameters) -> Result<(), Vec<Flaw>> {
+    let field_errors = sizes(parameters);
+    if field_errors.is_empty() { Ok(()) } else { Err(field_errors) }
 }

@@ -7,8 +7,8 @@ use api::Code;
 use engine::secret::{ExposeSecret, Sealed, SecretString};
 use identity::{CallerIdentity, ServiceIdentity};
 
-use super::params::{Params, Requester};
-use super::rejection::Rejection;
+use super::api_error::LaunchApiError;
+use super::params::{LaunchOwner, Params};
 use super::settings::Launches;
 
 /// The setting that holds them.
@@ -62,9 +62,9 @@ impl Launches {
     /// nothing of the Image Builder is its own.
     pub fn builder_identity(
         &self,
-        who: &Requester,
+        who: &LaunchOwner,
         forwarded: Option<&CallerIdentity>,
-    ) -> Result<BuilderIdentity, Rejection> {
+    ) -> Result<BuilderIdentity, LaunchApiError> {
         if let Some(identity) = forwarded {
             return Ok(BuilderIdentity { identity: identity.clone(), org: None });
         }
@@ -79,8 +79,8 @@ impl Launches {
         params: &Params,
         open: impl FnOnce(&Sealed) -> Result<SecretString, E>,
     ) -> Result<CallerIdentity, E> {
-        let own = || CallerIdentity::from(&params.requester.caller());
-        let org = &params.requester.org;
+        let own = || CallerIdentity::from(&params.owner.caller());
+        let org = &params.owner.org;
         let Some(sealed) = &params.identity else {
             return Ok(self.identities.get(org).map_or_else(own, |service| service.identity(org)));
         };
@@ -90,11 +90,11 @@ impl Launches {
     }
 }
 
-fn missing(organisation: &str) -> Rejection {
+fn missing(organisation: &str) -> LaunchApiError {
     let message = format!(
         "organisation {organisation} has no identity at the Image Builder: {SETTING} has no entry for it"
     );
-    Rejection::new(Code::NoServiceIdentity, message).at("image_id").hint(format!(
+    LaunchApiError::new(Code::NoServiceIdentity, message).at("image_id").hint(format!(
         "ask the operator to add {SETTING}.{organisation} with the org id, the account number and the entitlements, \
          or launch an image of the cloud"
     ))
@@ -108,8 +108,8 @@ mod tests {
         Launches { identities, ..Launches::unconnected() }
     }
 
-    fn who(org: &str) -> Requester {
-        Requester { org: org.into(), account: None, user: "ada".into() }
+    fn who(org: &str) -> LaunchOwner {
+        LaunchOwner { org: org.into(), account: None, user: "ada".into() }
     }
 
     fn org_of(identity: &CallerIdentity) -> String {

@@ -6,45 +6,45 @@ use api::Code;
 use identity::CallerIdentity;
 use image_builder::{BuilderError, Distribution, DistributionArchitecture};
 
-use super::params::Requester;
-use super::rejection::Rejection;
-use super::resolve::{builder_trouble, no_builder};
+use super::api_error::LaunchApiError;
+use super::params::LaunchOwner;
+use super::resolve::{builder_error, no_builder};
 use super::settings::Launches;
 
 /// RHEL first, then the others by their name; of each the newest first.
 pub async fn list(
     launches: &Launches,
-    who: &Requester,
+    who: &LaunchOwner,
     identity: Option<&CallerIdentity>,
-) -> Result<Vec<Distribution>, Rejection> {
+) -> Result<Vec<Distribution>, LaunchApiError> {
     let builder = launches.builder.as_ref().ok_or_else(no_builder)?;
     let caller = launches.builder_identity(who, identity)?.identity;
-    let mut all = builder.distributions(&caller).await.map_err(|error| builder_trouble(&error))?;
+    let mut all = builder.distributions(&caller).await.map_err(|error| builder_error(&error))?;
     all.sort_by_cached_key(|one| order(&one.name));
     Ok(all)
 }
 
 pub async fn architectures(
     launches: &Launches,
-    who: &Requester,
+    who: &LaunchOwner,
     identity: Option<&CallerIdentity>,
     distribution: &str,
-) -> Result<Vec<DistributionArchitecture>, Rejection> {
+) -> Result<Vec<DistributionArchitecture>, LaunchApiError> {
     let builder = launches.builder.as_ref().ok_or_else(no_builder)?;
     let caller = launches.builder_identity(who, identity)?.identity;
     builder.architectures(&caller, distribution).await.map_err(|error| match error {
         BuilderError::Refused { status: 400 | 404, .. } | BuilderError::Unknown => {
-            Rejection::not_found("such distribution for this organisation")
+            LaunchApiError::not_found("such distribution for this organisation")
         }
-        BuilderError::Refused { status: 403, message } => Rejection::new(Code::Forbidden, message),
-        error => builder_trouble(&error),
+        BuilderError::Refused { status: 403, message } => LaunchApiError::new(Code::Forbidden, message),
+        error => builder_error(&error),
     })
 }
 
-type Order = (bool, String, Reverse<u32>, bool, Reverse<u32>, String);
+type VersionOrder = (bool, String, Reverse<u32>, bool, Reverse<u32>, String);
 
 /// `rhel-9` stands for the newest 9, and so comes before `rhel-9.8`.
-fn order(name: &str) -> Order {
+fn order(name: &str) -> VersionOrder {
     let (family, version) = name.split_once('-').unwrap_or((name, ""));
     let (major, minor) = version.split_once('.').unwrap_or((version, ""));
     let number = |text: &str| {

@@ -2,7 +2,7 @@
 
 use cloud::ProviderKind;
 
-use super::params::{AskedImage, AskedParameters, KeyChoice};
+use super::params::{KeyChoice, RequestedImage, RequestedParameters};
 use super::profile::Profile;
 use crate::api::types::NewParameters;
 
@@ -10,7 +10,7 @@ use crate::api::types::NewParameters;
 #[derive(Debug, Clone)]
 pub struct LaunchForm {
     pub provider: ProviderKind,
-    pub image: AskedImage,
+    pub image: RequestedImage,
     /// Without them the launch waits for them.
     pub parameters: Option<NewParameters>,
     /// Without one the configured one is meant.
@@ -18,13 +18,13 @@ pub struct LaunchForm {
 }
 
 impl NewParameters {
-    pub(crate) fn asked(&self, provider: ProviderKind, key: Option<KeyChoice>) -> AskedParameters {
+    pub(crate) fn asked(&self, provider: ProviderKind, key: Option<KeyChoice>) -> RequestedParameters {
         let user_data = self.user_data.clone().filter(|text| !text.is_empty());
-        AskedParameters { plain: self.filled(provider, key), user_data }
+        RequestedParameters { plain: self.filled(provider, key), user_data }
     }
 
     /// Whether the same was asked for before. The number of a key stands for the key.
-    pub(crate) fn means(&self, provider: ProviderKind, asked: &AskedParameters) -> bool {
+    pub(crate) fn means(&self, provider: ProviderKind, asked: &RequestedParameters) -> bool {
         let same_key = self.pubkey_id == asked.plain.key.as_ref().map(|key| key.pubkey_id);
         same_key && self.asked(provider, asked.plain.key.clone()) == *asked
     }
@@ -71,7 +71,7 @@ mod tests {
     fn what_may_be_secret_is_not_shown() {
         let form = NewParameters { user_data: Some("hunter2".into()), ..Default::default() };
         let asked = form.asked(ProviderKind::Aws, None);
-        let image = AskedImage::Build { request: serde_json::json!({"password": "hunter2"}) };
+        let image = RequestedImage::Build { request: serde_json::json!({"password": "hunter2"}) };
         assert!(!format!("{form:?}{asked:?}{image:?}").contains("hunter2"));
     }
 }

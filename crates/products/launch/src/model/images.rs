@@ -7,16 +7,16 @@ use std::time::Duration;
 use engine::store::{ResourceQuery, ResourceRow};
 use engine::{Engine, Resource};
 use identity::CallerIdentity;
-use image_builder::{Compose, ImageBuilder, Listed};
+use image_builder::{Compose, ImageBuilder, ListedImages};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use uuid::Uuid;
 
+use super::api_error::LaunchApiError;
 use super::numbers;
-use super::params::Requester;
+use super::params::LaunchOwner;
 use super::record::LaunchRecord;
-use super::rejection::Rejection;
-use super::resolve::{builder_trouble, no_builder};
+use super::resolve::{builder_error, no_builder};
 use super::settings::Launches;
 
 #[derive(Debug, Clone, Default)]
@@ -29,7 +29,7 @@ pub struct ImagesPage {
 
 #[derive(Debug, Clone)]
 pub struct ImageItem {
-    pub listed: Listed,
+    pub listed: ListedImages,
     /// Nothing when the Image Builder did not say so in time.
     pub compose: Option<Compose>,
     /// Oldest first.
@@ -53,15 +53,15 @@ const LAUNCHES_MAX: usize = 1000;
 pub async fn page(
     launches: &Launches,
     engine: &Engine,
-    who: &Requester,
+    who: &LaunchOwner,
     identity: Option<&CallerIdentity>,
     limit: u32,
     offset: u32,
-) -> Result<ImagesPage, Rejection> {
+) -> Result<ImagesPage, LaunchApiError> {
     let builder = launches.builder.as_ref().ok_or_else(no_builder)?;
     let caller = launches.builder_identity(who, identity)?.identity;
     let page = builder.page(&caller, limit.clamp(1, LIMIT_MAX), offset).await;
-    let (listed, total) = page.map_err(|error| builder_trouble(&error))?;
+    let (listed, total) = page.map_err(|error| builder_error(&error))?;
     let ids: Vec<Uuid> = listed.iter().map(|image| image.id).collect();
     let mut composes = states(builder, &caller, &ids).await;
     let mut made = made_from(engine, who, &ids).await?;
@@ -97,9 +97,9 @@ async fn states(builder: &ImageBuilder, caller: &CallerIdentity, ids: &[Uuid]) -
 /// The launches of these images, in one query.
 async fn made_from(
     engine: &Engine,
-    who: &Requester,
+    who: &LaunchOwner,
     ids: &[Uuid],
-) -> Result<HashMap<Uuid, Vec<LaunchOfImage>>, Rejection> {
+) -> Result<HashMap<Uuid, Vec<LaunchOfImage>>, LaunchApiError> {
     let mut made: HashMap<Uuid, Vec<LaunchOfImage>> = HashMap::new();
     if ids.is_empty() {
         return Ok(made);

@@ -7,19 +7,19 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-use cloud::{Instance, Place, ProviderKind};
+use cloud::{CloudAccount, CloudInstance, ProviderKind};
 use engine::store::{ResourceQuery, ResourceRow};
 use engine::{Engine, Resource, Timestamp};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use uuid::Uuid;
 
+use super::api_error::LaunchApiError;
 use super::numbers;
-use super::params::Requester;
+use super::params::LaunchOwner;
 use super::record::LaunchRecord;
-use super::rejection::Rejection;
 use super::settings::Launches;
-use super::status::Stage;
+use super::status::LaunchPhase;
 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct InventoryPage {
@@ -34,7 +34,7 @@ pub struct Item {
     pub launch: Uuid,
     /// The number that clients know the launch by.
     pub number: i64,
-    pub stage: Stage,
+    pub stage: LaunchPhase,
     pub provider: ProviderKind,
     pub name: Option<String>,
     pub source_id: Option<String>,
@@ -43,12 +43,12 @@ pub struct Item {
     pub image: Option<String>,
     pub created_at: Timestamp,
     /// Nothing while the launch is under way.
-    pub instance: Option<Seen>,
+    pub instance: Option<ObservedInstances>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Seen {
-    pub instance: Instance,
+pub struct ObservedInstances {
+    pub instance: CloudInstance,
     /// The cloud itself said so for this page. Otherwise it is what the launch saw last.
     pub live: bool,
     pub checked_at: Timestamp,
@@ -66,11 +66,11 @@ const ASKED_AT_ONCE: usize = 8;
 pub async fn page(
     launches: &Launches,
     engine: &Engine,
-    who: &Requester,
+    who: &LaunchOwner,
     provider: Option<ProviderKind>,
     after: Option<i64>,
     limit: usize,
-) -> Result<InventoryPage, Rejection> {
+) -> Result<InventoryPage, LaunchApiError> {
     let limit = limit.clamp(1, LIMIT_MAX);
     let is = |label: &str, value: &str| (label.to_owned(), vec![value.to_owned()]);
     let wanted = provider.map(|provider| is("provider", provider.as_str()));
@@ -96,10 +96,10 @@ pub async fn page(
 pub async fn one(
     launches: &Launches,
     engine: &Engine,
-    who: &Requester,
+    who: &LaunchOwner,
     row: &ResourceRow,
     instance_id: &str,
-) -> Result<Option<Item>, Rejection> {
+) -> Result<Option<Item>, LaunchApiError> {
     let mut items = items_of(row, &numbers::read(row)?);
     items.retain(|item| item.instance.as_ref().is_some_and(|seen| seen.instance.id == instance_id));
     look(launches, engine, who, &mut items).await;
@@ -108,11 +108,11 @@ pub async fn one(
 
 async fn rows(
     engine: &Engine,
-    who: &Requester,
+    who: &LaunchOwner,
     labels: Vec<(String, Vec<String>)>,
     after: Option<i64>,
     limit: usize,
-) -> Result<Vec<ResourceRow>, Rejection> {
+) -> Result<Vec<ResourceRow>, LaunchApiError> {
     let (kind, tenant) = (LaunchRecord::KIND.to_owned(), Some(who.tenant()));
     let query = ResourceQuery { kind, tenant, labels, after, limit, ..ResourceQuery::default() };
     Ok(engine.resources(&query).await?.rows)
@@ -120,7 +120,7 @@ async fn rows(
 
 fn items_of(row: &ResourceRow, launch: &LaunchRecord) -> Vec<Item> {
     let parameters = launch.parameters.as_ref();
-    let item = |instance: Option<Seen>| Item {
+    let item = |instance: Option<ObservedInstances>| Item {
         launch: launch.launch,
         number: row.number,
         stage: launch.stage,
@@ -136,7 +136,7 @@ fn items_of(row: &ResourceRow, launch: &LaunchRecord) -> Vec<Item> {
     if launch.state.instances.is_empty() {
         return vec![item(None)];
     }
-    let seen = launch.state.instances.iter().map(|tracked| Seen {
+    let seen = launch.state.instances.iter().map(|tracked| ObservedInstances {
         instance: tracked.instance.clone(),
         live: false,
         checked_at: tracked.seen_at,
@@ -148,7 +148,7 @@ fn items_of(row: &ResourceRow, launch: &LaunchRecord) -> Vec<Item> {
 type Spot = (ProviderKind, String, String);
 
 /// Asks the clouds once for each account and region. Who does not answer in time leaves the page as it is.
-async fn look(launches: &Launches, engine: &Engine, who: &Requester, items: &mut [Item]) {
+async fn look(launches: &Launches, engine: &Engine, who: &LaunchOwner, items: &mut [Item]) {
     let mut wanted: HashMap<Spot, Vec<String>> = HashMap::new();
     for item in items.iter() {
         if let (Some(spot), Some(seen)) = (spot(item), &item.instance) {
@@ -165,7 +165,7 @@ async fn look(launches: &Launches, engine: &Engine, who: &Requester, items: &mut
             Some((spot, found))
         });
     }
-    let mut live: HashMap<Spot, HashMap<String, Instance>> = HashMap::new();
+    let mut live: HashMap<Spot, HashMap<String, CloudInstance>> = HashMap::new();
     let all = async {
         while let Some(answer) = asked.join_next().await {
             if let Ok(Some((spot, found))) = answer {
@@ -182,7 +182,7 @@ async fn look(launches: &Launches, engine: &Engine, who: &Requester, items: &mut
             seen.instance = found
                 .get(&seen.instance.id)
                 .cloned()
-                .unwrap_or_else(|| Instance::forgotten(&seen.instance.id));
+                .unwrap_or_else(|| CloudInstance::forgotten(&seen.instance.id));
             (seen.live, seen.checked_at) = (true, now);
         }
     }
@@ -194,14 +194,14 @@ fn spot(item: &Item) -> Option<Spot> {
 
 async fn describe(
     launches: &Launches,
-    who: &Requester,
+    who: &LaunchOwner,
     (provider, source, region): &Spot,
     ids: &[String],
-) -> Option<HashMap<String, Instance>> {
+) -> Option<HashMap<String, CloudInstance>> {
     let provider = launches.providers.get(provider)?;
     let account = launches.accounts.get(who, source).await.ok()??;
     let session = format!("inventory-{}", who.org);
-    let place = Place { account: &account, region, session: &session };
+    let place = CloudAccount { account: &account, region, session: &session };
     let found = provider.describe(&place, ids).await.ok()?;
     Some(found.into_iter().map(|instance| (instance.id.clone(), instance)).collect())
 }

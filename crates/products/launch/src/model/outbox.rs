@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::record::{LaunchRecord, Notice, NoticeEvent};
 use super::state::Tracked;
-use crate::workflows::notice::{self, About};
+use crate::workflows::notice::{self, NoticeSubject};
 use engine::due::{self, Backoff, Handled, Swept};
 
 /// Hands on everything that is due, a bounded number at a time.
@@ -21,21 +21,21 @@ async fn empty(engine: &Engine, row: ResourceRow, mut record: LaunchRecord) -> R
     for notice in std::mem::take(&mut record.notices) {
         notice::post(engine, &in_words(&row, &record, &notice)).await?;
     }
-    let portrait = record.portrait().map_err(SubmitError::Invalid)?;
+    let record_update = record.record_update().map_err(SubmitError::Invalid)?;
     // A record that was changed in the meantime has kept what was there, and it is handed on again.
     let expect = Expect::Version(row.version);
-    let is_saved = engine.write_resource(&row.name, &row.tenant, expect, Some(portrait)).await?;
+    let is_saved = engine.write_resource(&row.name, &row.tenant, expect, Some(record_update)).await?;
     Ok(if is_saved { Handled::Done } else { Handled::Left })
 }
 
 fn in_words(row: &ResourceRow, record: &LaunchRecord, notice: &Notice) -> notice::Notice {
-    let requester = &record.requester;
+    let owner = &record.owner;
     notice::Notice {
         id: notice.id,
-        org: requester.org.clone(),
-        account: requester.account.clone(),
+        org: owner.org.clone(),
+        account: owner.account.clone(),
         at: notice.at,
-        about: About::Launch {
+        about: NoticeSubject::Launch {
             event: notice.event.as_str().to_owned(),
             launch: row.number.to_string(),
             provider: record.provider.as_str().to_owned(),

@@ -1,4 +1,4 @@
-//! What was asked: as it comes from a door, and as it is saved, with its secrets sealed.
+//! What was asked: as it comes from an API, and as it is saved, with its secrets sealed.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ pub use crate::api::types::{KeyChoice, LaunchParameters};
 /// On whose behalf a launch is made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Requester {
+pub struct LaunchOwner {
     pub org: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub account: Option<String>,
@@ -24,7 +24,7 @@ pub struct Requester {
     pub user: String,
 }
 
-impl Requester {
+impl LaunchOwner {
     /// The name between which work is shared fairly, and under which records are kept.
     pub fn tenant(&self) -> String {
         format!("org:{}", self.org)
@@ -36,17 +36,18 @@ impl Requester {
     }
 
     /// Whom the services outside are called for.
-    pub fn caller(&self) -> identity::Requester {
-        identity::Requester { org: self.org.clone(), account: self.account.clone() }
+    pub fn caller(&self) -> identity::Organisation {
+        identity::Organisation { org: self.org.clone(), account: self.account.clone() }
     }
 }
 
 /// A launch as it is handed to the engine, which seals what is secret. `Debug` leaves the identity out.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Asked {
+pub struct LaunchRequest {
     pub launch: Uuid,
-    pub requester: Requester,
+    #[serde(rename = "requester")]
+    pub owner: LaunchOwner,
     /// The identity header of the caller, where there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity: Option<String>,
@@ -54,18 +55,18 @@ pub struct Asked {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub builder_org: Option<String>,
     pub provider: ProviderKind,
-    pub image: AskedImage,
+    pub image: RequestedImage,
     /// Nothing means that they come later.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub parameters: Option<AskedParameters>,
+    pub parameters: Option<RequestedParameters>,
     pub profile: Profile,
 }
 
-impl fmt::Debug for Asked {
+impl fmt::Debug for LaunchRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Asked")
             .field("launch", &self.launch)
-            .field("requester", &self.requester)
+            .field("requester", &self.owner)
             .field("provider", &self.provider)
             .field("image", &self.image)
             .field("parameters", &self.parameters)
@@ -77,7 +78,7 @@ impl fmt::Debug for Asked {
 /// A request may hold passwords and activation keys, so that `Debug` leaves it out.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
-pub enum AskedImage {
+pub enum RequestedImage {
     /// The launch template names it, or the provider needs none.
     None,
     /// An image of the cloud.
@@ -88,20 +89,20 @@ pub enum AskedImage {
     Build { request: Value },
 }
 
-impl fmt::Debug for AskedImage {
+impl fmt::Debug for RequestedImage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            AskedImage::None => f.write_str("None"),
-            AskedImage::Cloud { id } => f.debug_struct("Cloud").field("id", id).finish(),
-            AskedImage::Compose { id } => f.debug_struct("Compose").field("id", id).finish(),
-            AskedImage::Build { .. } => f.debug_struct("Build").finish_non_exhaustive(),
+            RequestedImage::None => f.write_str("None"),
+            RequestedImage::Cloud { id } => f.debug_struct("Cloud").field("id", id).finish(),
+            RequestedImage::Compose { id } => f.debug_struct("Compose").field("id", id).finish(),
+            RequestedImage::Build { .. } => f.debug_struct("Build").finish_non_exhaustive(),
         }
     }
 }
 
 /// The text for the first start may hold secrets, so that `Debug` leaves it out.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct AskedParameters {
+pub struct RequestedParameters {
     #[serde(flatten)]
     pub plain: LaunchParameters,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -112,7 +113,8 @@ pub struct AskedParameters {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Params {
     pub launch: Uuid,
-    pub requester: Requester,
+    #[serde(rename = "requester")]
+    pub owner: LaunchOwner,
     /// The identity header of the caller: the Image Builder decides by it what the caller may have. It names people, so
     /// that it is sealed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -162,13 +164,13 @@ pub struct Parameters {
     pub user_data: Option<Sealed>,
 }
 
-impl fmt::Debug for AskedParameters {
+impl fmt::Debug for RequestedParameters {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("AskedParameters").field("plain", &self.plain).finish_non_exhaustive()
     }
 }
 
-impl AskedParameters {
+impl RequestedParameters {
     pub fn sealed(self, sealer: &Sealer) -> Parameters {
         let user_data = self.user_data.map(|text| sealer.seal(&SecretString::from(text)));
         Parameters { plain: self.plain, user_data }
@@ -177,10 +179,10 @@ impl AskedParameters {
 
 impl Parameters {
     /// As they were asked for. `None` when the text for the first start does not open.
-    pub fn opened(&self, sealer: &Sealer) -> Option<AskedParameters> {
+    pub fn opened(&self, sealer: &Sealer) -> Option<RequestedParameters> {
         let text = self.user_data.as_ref().map(|sealed| sealer.open(sealed)).transpose().ok()?;
         let user_data = text.map(|text| text.expose_secret().to_owned());
-        Some(AskedParameters { plain: self.plain.clone(), user_data })
+        Some(RequestedParameters { plain: self.plain.clone(), user_data })
     }
 }
 

@@ -1,14 +1,14 @@
 //! The record of a launch: what lists show, what others look for, and the notice that is still to be sent.
 
-use cloud::{Architecture, Instance, ProviderKind};
+use cloud::{Architecture, CloudInstance, ProviderKind};
 use engine::Timestamp;
 use engine::prelude::*;
 use uuid::Uuid;
 
-use super::params::{ImageChoice, LaunchParameters, Params, Requester};
+use super::params::{ImageChoice, LaunchOwner, LaunchParameters, Params};
 use super::profile::{Profile, Surface};
 use super::state::{State, Tracked};
-use super::status::Stage;
+use super::status::LaunchPhase;
 
 /// The label of launches that are under way, with their organisation: what one of them has is counted without a look at
 /// those of all others.
@@ -19,19 +19,20 @@ pub(crate) const INSTANCE: &str = "instance";
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct LaunchRecord {
     pub launch: Uuid,
-    pub requester: Requester,
+    #[serde(rename = "requester")]
+    pub owner: LaunchOwner,
     /// The organisation at the Image Builder, where it has another name than here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub builder_org: Option<String>,
     pub provider: ProviderKind,
-    pub image: ShownImage,
+    pub image: ImageSummary,
     pub profile: Profile,
     /// The parameters were to come later than the request.
     pub is_deferred: bool,
     /// As far as they are known, without the text for the first start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parameters: Option<LaunchParameters>,
-    pub stage: Stage,
+    pub stage: LaunchPhase,
     /// What the steps learned; its own parameters are left out.
     pub state: State,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -44,7 +45,7 @@ pub struct LaunchRecord {
 /// The image as it was asked for, without secrets.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum ShownImage {
+pub enum ImageSummary {
     None,
     Cloud {
         id: String,
@@ -95,7 +96,7 @@ impl NoticeEvent {
 impl LaunchRecord {
     /// As it is from the moment on that the launch is accepted.
     pub fn accepted(params: &Params) -> LaunchRecord {
-        LaunchRecord { stage: Stage::Accepted, ..LaunchRecord::of(params, &State::default()) }
+        LaunchRecord { stage: LaunchPhase::Accepted, ..LaunchRecord::of(params, &State::default()) }
     }
 
     /// As it is while the launch is under way.
@@ -103,14 +104,14 @@ impl LaunchRecord {
         let parameters = state.parameters.as_ref().or(params.parameters.as_ref());
         LaunchRecord {
             launch: params.launch,
-            requester: params.requester.clone(),
+            owner: params.owner.clone(),
             builder_org: params.builder_org.clone(),
             provider: params.provider,
-            image: ShownImage::of(&params.image),
+            image: ImageSummary::of(&params.image),
             profile: params.profile.clone(),
             is_deferred: params.is_deferred(),
             parameters: parameters.map(|parameters| parameters.plain.clone()),
-            stage: Stage::of(params.shape(), state),
+            stage: LaunchPhase::of(params.shape(), state),
             state: State { parameters: None, ..state.clone() },
             finished_at: None,
             notices: Vec::new(),
@@ -133,7 +134,7 @@ impl LaunchRecord {
     }
 
     /// One of its instances is gone since the launch ended. `false` when the record says so already.
-    pub(crate) fn lost(&mut self, gone: &Instance, at: Timestamp) -> bool {
+    pub(crate) fn lost(&mut self, gone: &CloudInstance, at: Timestamp) -> bool {
         let all = &mut self.state.instances;
         let Some(tracked) = all.iter_mut().find(|tracked| tracked.instance.id == gone.id) else {
             return false;
@@ -152,19 +153,19 @@ impl LaunchRecord {
     pub fn compose(&self) -> Option<Uuid> {
         match (&self.state.build, &self.image) {
             (Some(build), _) => Some(build.compose),
-            (None, ShownImage::Compose { id }) => Some(*id),
+            (None, ImageSummary::Compose { id }) => Some(*id),
             _ => None,
         }
     }
 }
 
-impl ShownImage {
-    fn of(image: &ImageChoice) -> ShownImage {
+impl ImageSummary {
+    fn of(image: &ImageChoice) -> ImageSummary {
         match image {
-            ImageChoice::None => ShownImage::None,
-            ImageChoice::Cloud { id } => ShownImage::Cloud { id: id.clone() },
-            ImageChoice::Compose { id } => ShownImage::Compose { id: *id },
-            ImageChoice::Build(build) => ShownImage::Build {
+            ImageChoice::None => ImageSummary::None,
+            ImageChoice::Cloud { id } => ImageSummary::Cloud { id: id.clone() },
+            ImageChoice::Compose { id } => ImageSummary::Compose { id: *id },
+            ImageChoice::Build(build) => ImageSummary::Build {
                 distribution: build.distribution.clone(),
                 image_name: build.image_name.clone(),
                 architecture: build.architecture,
@@ -181,7 +182,7 @@ impl Resource for LaunchRecord {
         let mut labels =
             vec![("provider", self.provider.as_str().to_owned()), ("state", self.stage.label().to_owned())];
         if !self.stage.is_over() {
-            labels.push((ACTIVE_OF, self.requester.tenant()));
+            labels.push((ACTIVE_OF, self.owner.tenant()));
         }
         for (surface, label) in [
             (Surface::Images, "on_images"),

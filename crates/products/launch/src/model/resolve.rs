@@ -10,67 +10,67 @@ use image_builder::{BuilderError, Compose, Distribution};
 use uuid::Uuid;
 
 use super::admit;
+use super::api_error::{Flaw, LaunchApiError, quoted};
 use super::builder_identity::BuilderIdentity;
-use super::catalogue;
-use super::params::{AskedParameters, Requester};
+use super::catalog;
+use super::params::{LaunchOwner, RequestedParameters};
 use super::preflight::build::BuildFacts;
-use super::preflight::{ImageFacts, Offer, Preflight};
+use super::preflight::{Availability, ImageFacts, Preflight};
 use super::pubkeys;
-use super::rejection::{Flaw, Rejection, quoted};
 use super::settings::Launches;
 use super::user_data;
 use crate::api::types::NewParameters;
 
 /// Who asks, and where to look.
 #[derive(Clone, Copy)]
-pub(crate) struct Desk<'a> {
+pub(crate) struct Resolver<'a> {
     pub(crate) launches: &'a Launches,
     pub(crate) engine: &'a Engine,
-    pub(crate) who: &'a Requester,
+    pub(crate) who: &'a LaunchOwner,
 }
 
 /// Everything that is wrong, and whether all that is wrong is that something does not exist.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
-    flaws: Vec<Flaw>,
+    field_errors: Vec<Flaw>,
     missing: usize,
 }
 
 impl Findings {
     /// What was told before is not told again.
-    pub(crate) fn add(&mut self, flaws: impl IntoIterator<Item = Flaw>) {
-        for flaw in flaws {
-            if !self.flaws.contains(&flaw) {
-                self.flaws.push(flaw);
+    pub(crate) fn add(&mut self, field_errors: impl IntoIterator<Item = Flaw>) {
+        for field_error in field_errors {
+            if !self.field_errors.contains(&field_error) {
+                self.field_errors.push(field_error);
             }
         }
     }
 
-    fn miss(&mut self, flaw: Flaw) {
-        self.flaws.push(flaw);
+    fn miss(&mut self, field_error: Flaw) {
+        self.field_errors.push(field_error);
         self.missing += 1;
     }
 
     fn names(&self, field: &str) -> bool {
-        self.flaws.iter().any(|flaw| flaw.field == field)
+        self.field_errors.iter().any(|field_error| field_error.field == field)
     }
 
-    /// The status for what is wrong is the door's: `400` for a request, `422` for parameters that come later.
-    pub(crate) fn verdict(self, status: StatusCode) -> Result<(), Rejection> {
-        if self.flaws.is_empty() {
+    /// The status for what is wrong is the API's: `400` for a request, `422` for parameters that come later.
+    pub(crate) fn verdict(self, status: StatusCode) -> Result<(), LaunchApiError> {
+        if self.field_errors.is_empty() {
             return Ok(());
         }
-        if self.missing == self.flaws.len() {
-            return Err(Rejection::flawed(StatusCode::NOT_FOUND, self.flaws));
+        if self.missing == self.field_errors.len() {
+            return Err(LaunchApiError::with_field_errors(StatusCode::NOT_FOUND, self.field_errors));
         }
-        Err(Rejection::flawed(status, self.flaws))
+        Err(LaunchApiError::with_field_errors(status, self.field_errors))
     }
 }
 
 /// What the form names by a number.
 const LOOKED_UP: [&str; 2] = ["pubkey_id", "source_id"];
 
-impl Desk<'_> {
+impl Resolver<'_> {
     /// Looks up what the form names and checks it all.
     pub(crate) async fn parameters(
         &self,
@@ -78,7 +78,7 @@ impl Desk<'_> {
         image: &ImageFacts,
         form: &NewParameters,
         findings: &mut Findings,
-    ) -> Result<AskedParameters, Rejection> {
+    ) -> Result<RequestedParameters, LaunchApiError> {
         let key = match form.pubkey_id {
             Some(number) => pubkeys::find(self.engine, self.who, number).await?,
             None => None,
@@ -95,20 +95,22 @@ impl Desk<'_> {
             let hint = "choose one of your sources";
             findings.miss(Flaw::new("source_id", "there is no such source").hint(hint));
         }
-        let listing = catalogue::overlaid(self.engine, provider, &asked.plain.region, None).await?;
+        let listing = catalog::overlaid(self.engine, provider, &asked.plain.region, None).await?;
         let preflight = Preflight {
             settings: &self.launches.settings,
             provider,
             image,
             parameters: &asked.plain,
-            offer: listing.as_ref().map_or(Offer::UnknownRegion, Offer::Listed),
+            offer: listing.as_ref().map_or(Availability::UnknownRegion, Availability::Listed),
             account: account.as_ref(),
         };
         let wrong = preflight.check().err().unwrap_or_default();
         // What does not exist has been told already.
-        let told = |flaw: &Flaw| LOOKED_UP.contains(&flaw.field.as_str()) && findings.names(&flaw.field);
-        let news: Vec<Flaw> = wrong.into_iter().filter(|flaw| !told(flaw)).collect();
-        findings.add(news);
+        let told = |field_error: &Flaw| {
+            LOOKED_UP.contains(&field_error.field.as_str()) && findings.names(&field_error.field)
+        };
+        let updates: Vec<Flaw> = wrong.into_iter().filter(|field_error| !told(field_error)).collect();
+        findings.add(updates);
         findings.add(admit::check_sizes(&asked).err().unwrap_or_default());
         findings.add(user_data::check(&self.launches.settings, provider, &asked));
         Ok(asked)
@@ -121,17 +123,17 @@ impl Desk<'_> {
         provider: ProviderKind,
         id: Uuid,
         findings: &mut Findings,
-    ) -> Result<ImageFacts, Rejection> {
+    ) -> Result<ImageFacts, LaunchApiError> {
         match self.read_compose(caller, id).await? {
-            Looked::Found(compose) => match ImageFacts::of_compose(provider, &compose) {
+            LookupResult::Found(compose) => match ImageFacts::of_compose(provider, &compose) {
                 Ok(facts) => return Ok(facts),
-                Err(flaw) => findings.add([flaw]),
+                Err(field_error) => findings.add([field_error]),
             },
-            Looked::Missing => {
+            LookupResult::Missing => {
                 let hint = "build one first, or name an image of the cloud";
                 findings.miss(Flaw::new("image_id", "there is no such image").hint(hint));
             }
-            Looked::Unknown => {}
+            LookupResult::Unknown => {}
         }
         Ok(ImageFacts::default())
     }
@@ -140,7 +142,7 @@ impl Desk<'_> {
     pub(crate) fn builder_identity(
         &self,
         forwarded: Option<&CallerIdentity>,
-    ) -> Result<BuilderIdentity, Rejection> {
+    ) -> Result<BuilderIdentity, LaunchApiError> {
         self.launches.builder.as_ref().ok_or_else(no_builder)?;
         self.launches.builder_identity(self.who, forwarded)
     }
@@ -151,7 +153,7 @@ impl Desk<'_> {
         caller: &CallerIdentity,
         facts: &BuildFacts,
         findings: &mut Findings,
-    ) -> Result<(), Rejection> {
+    ) -> Result<(), LaunchApiError> {
         let builder = self.launches.builder.as_ref().ok_or_else(no_builder)?;
         let Some(name) = facts.distribution.as_deref() else { return Ok(()) };
         let offered = match builder.architectures(caller, name).await {
@@ -166,11 +168,11 @@ impl Desk<'_> {
                     BuilderError::Refused { message, .. } => message,
                     other => other.to_string(),
                 };
-                let flaw = Flaw::new("build.distribution", message);
+                let field_error = Flaw::new("build.distribution", message);
                 let names = builder.distributions(caller).await.unwrap_or_default();
                 findings.add([match choices(&names) {
-                    Some(names) => flaw.hint(format!("choose one of {names}")),
-                    None => flaw,
+                    Some(names) => field_error.hint(format!("choose one of {names}")),
+                    None => field_error,
                 }]);
                 return Ok(());
             }
@@ -190,14 +192,14 @@ impl Desk<'_> {
         Ok(())
     }
 
-    async fn read_compose(&self, caller: &CallerIdentity, id: Uuid) -> Result<Looked, Rejection> {
+    async fn read_compose(&self, caller: &CallerIdentity, id: Uuid) -> Result<LookupResult, LaunchApiError> {
         let builder = self.launches.builder.as_ref().ok_or_else(no_builder)?;
         match builder.status(caller, id).await {
-            Ok(compose) => Ok(Looked::Found(Box::new(compose))),
-            Err(BuilderError::Unknown) => Ok(Looked::Missing),
+            Ok(compose) => Ok(LookupResult::Found(Box::new(compose))),
+            Err(BuilderError::Unknown) => Ok(LookupResult::Missing),
             // The launch itself will wait until the Image Builder answers.
-            Err(error) if error.may_heal() => Ok(Looked::Unknown),
-            Err(error) => Err(builder_trouble(&error).at("image_id")),
+            Err(error) if error.may_heal() => Ok(LookupResult::Unknown),
+            Err(error) => Err(builder_error(&error).at("image_id")),
         }
     }
 }
@@ -221,7 +223,7 @@ fn choices(offered: &[Distribution]) -> Option<String> {
     (!names.is_empty()).then(|| names.join(", "))
 }
 
-enum Looked {
+enum LookupResult {
     Found(Box<Compose>),
     Missing,
     /// The Image Builder is not answering.
@@ -229,21 +231,21 @@ enum Looked {
 }
 
 /// What the Image Builder said, to whoever waits for its answer.
-pub(crate) fn builder_trouble(error: &BuilderError) -> Rejection {
+pub(crate) fn builder_error(error: &BuilderError) -> LaunchApiError {
     let message = error.to_string();
     match error {
-        BuilderError::Unknown => Rejection::not_found("such image"),
-        BuilderError::Quota { .. } => Rejection::new(Code::ImageBuilderQuota, message),
-        BuilderError::Throttled { retry_after } => Rejection::unavailable(message).after(*retry_after),
-        BuilderError::Refused { .. } => Rejection::new(Code::ImageBuilderRefused, message),
+        BuilderError::Unknown => LaunchApiError::not_found("such image"),
+        BuilderError::Quota { .. } => LaunchApiError::new(Code::ImageBuilderQuota, message),
+        BuilderError::Throttled { retry_after } => LaunchApiError::unavailable(message).after(*retry_after),
+        BuilderError::Refused { .. } => LaunchApiError::new(Code::ImageBuilderRefused, message),
         BuilderError::Unreachable { .. } | BuilderError::TimedOut { .. } | BuilderError::Broken { .. } => {
-            Rejection::unavailable(message)
+            LaunchApiError::unavailable(message)
         }
     }
 }
 
-pub(crate) fn no_builder() -> Rejection {
-    Rejection::new(Code::NoImageBuilder, "this server is connected to no Image Builder")
+pub(crate) fn no_builder() -> LaunchApiError {
+    LaunchApiError::new(Code::NoImageBuilder, "this server is connected to no Image Builder")
         .at("image_id")
         .hint("name an image of the cloud")
 }

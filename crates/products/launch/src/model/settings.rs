@@ -11,11 +11,11 @@ use engine::store::{MemoryStore, Store};
 use http_client::DriverError;
 use image_builder::ImageBuilder;
 
-use super::accounts::{AccountBook, DefaultSource};
+use super::accounts::{DefaultSource, SourceDirectory};
 use super::builder_identity::{ANY, ServiceIdentities};
-use super::intake::Intake;
-use super::pacer::Pacer;
+use super::event_rate::EventRateLimit;
 use super::profile::{Profile, ProfileName};
+use super::rate_limit::RateLimit;
 
 /// The outside systems of launches, and how they are made.
 #[derive(Clone)]
@@ -24,11 +24,11 @@ pub struct Launches {
     pub builder: Option<ImageBuilder>,
     /// What callers without an identity header are there.
     pub identities: ServiceIdentities,
-    pub accounts: AccountBook,
+    pub accounts: SourceDirectory,
     /// How fast launches may come in.
-    pub intake: Arc<Intake>,
+    pub event_rate: Arc<EventRateLimit>,
     /// How often this process looks at builds.
-    pub pacer: Arc<Pacer>,
+    pub rate_limit: Arc<RateLimit>,
     /// Where the records of other launches are.
     pub store: Arc<dyn Store>,
     pub settings: LaunchSettings,
@@ -38,19 +38,19 @@ impl Launches {
     /// Where nothing can be launched and nothing built.
     pub fn unconnected() -> Launches {
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
-        Launches::new(AccountBook::built_in(Arc::clone(&store)), store, LaunchSettings::default())
+        Launches::new(SourceDirectory::built_in(Arc::clone(&store)), store, LaunchSettings::default())
     }
 
     /// With the provider that makes nothing, and no other.
-    pub fn new(accounts: AccountBook, store: Arc<dyn Store>, settings: LaunchSettings) -> Launches {
-        let pacer = Arc::new(Pacer::new(settings.polls_per_second));
+    pub fn new(accounts: SourceDirectory, store: Arc<dyn Store>, settings: LaunchSettings) -> Launches {
+        let rate_limit = Arc::new(RateLimit::new(settings.polls_per_second));
         let launches = Launches {
             providers: BTreeMap::new(),
             builder: None,
             identities: ServiceIdentities::default(),
             accounts,
-            intake: Arc::default(),
-            pacer,
+            event_rate: Arc::default(),
+            rate_limit,
             store,
             settings,
         };
@@ -61,7 +61,8 @@ impl Launches {
     pub fn beside(url: &str, store: Arc<dyn Store>, timeout: Duration) -> Result<Launches, DriverError> {
         let builder = ImageBuilder::new(&format!("{url}/api/image-builder/v1"), timeout)?;
         let aws = Aws::new(&aws::Options { timeout, ..aws::Options::beside(url) })?;
-        let accounts = AccountBook::built_in(Arc::clone(&store)).with_default(DefaultSource::of_sandbox());
+        let accounts =
+            SourceDirectory::built_in(Arc::clone(&store)).with_default(DefaultSource::of_sandbox());
         let launches = Launches::new(accounts, store, LaunchSettings::default()).with_provider(Arc::new(aws));
         let identities = ServiceIdentities::of_sandbox(ANY);
         Ok(Launches { builder: Some(builder), identities, ..launches })
@@ -76,8 +77,8 @@ impl Launches {
     /// With other settings, and what follows from them.
     #[must_use]
     pub fn with_settings(self, settings: LaunchSettings) -> Launches {
-        let pacer = Arc::new(Pacer::new(settings.polls_per_second));
-        Launches { pacer, settings, ..self }
+        let rate_limit = Arc::new(RateLimit::new(settings.polls_per_second));
+        Launches { rate_limit, settings, ..self }
     }
 }
 

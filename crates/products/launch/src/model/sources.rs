@@ -4,17 +4,17 @@ use std::time::Duration;
 
 use api::Code;
 use cloud::{
-    Access, Account, Category, CloudError, Fingerprints, Identity, Order, Page, Place, Provider,
-    ProviderKind, Templates,
+    Access, Account, Category, CloudAccount, CloudError, CloudIdentity, Fingerprints, InstanceRequest, Page,
+    Provider, ProviderKind, Templates,
 };
 
 use engine::Engine;
 use http::StatusCode;
 
-use super::catalogue::{RefreshError, refresh};
-use super::params::Requester;
+use super::api_error::{Flaw, LaunchApiError};
+use super::catalog::{RefreshError, refresh};
+use super::params::LaunchOwner;
 use super::preflight::account_id;
-use super::rejection::{Flaw, Rejection};
 use super::settings::Launches;
 
 /// An account, as the Image Builder wants to know it before it shares an image.
@@ -55,28 +55,36 @@ pub(crate) struct Reached<'a> {
 }
 
 impl Reached<'_> {
-    pub(crate) fn place<'b>(&'b self, region: &'b str) -> Place<'b> {
-        Place { account: &self.account, region, session: &self.session }
+    pub(crate) fn place<'b>(&'b self, region: &'b str) -> CloudAccount<'b> {
+        CloudAccount { account: &self.account, region, session: &self.session }
     }
 }
 
 /// The way into an account. `None` where nothing leads to its cloud.
-pub(crate) fn enter<'a>(launches: &'a Launches, who: &Requester, account: Account) -> Option<Reached<'a>> {
+pub(crate) fn enter<'a>(launches: &'a Launches, who: &LaunchOwner, account: Account) -> Option<Reached<'a>> {
     let provider = launches.providers.get(&account.provider)?;
     Some(Reached { account, provider: &**provider, session: format!("source-check-{}", who.org) })
 }
 
 /// Finds a source and the way into its account.
-async fn reach<'a>(launches: &'a Launches, who: &Requester, id: &str) -> Result<Reached<'a>, Rejection> {
+async fn reach<'a>(
+    launches: &'a Launches,
+    who: &LaunchOwner,
+    id: &str,
+) -> Result<Reached<'a>, LaunchApiError> {
     let account = launches.accounts.get(who, id).await?;
-    let account = account.ok_or_else(|| Rejection::not_found("such source").at("source_id"))?;
+    let account = account.ok_or_else(|| LaunchApiError::not_found("such source").at("source_id"))?;
     let message = format!("this server cannot reach {}", account.provider);
     enter(launches, who, account)
-        .ok_or_else(|| Rejection::new(Code::ProviderNotConfigured, message).at("source_id"))
+        .ok_or_else(|| LaunchApiError::new(Code::ProviderNotConfigured, message).at("source_id"))
 }
 
 /// Whether the source lets us in, by the cheapest call there is.
-pub async fn status(launches: &Launches, who: &Requester, id: &str) -> Result<Identity, Rejection> {
+pub async fn status(
+    launches: &Launches,
+    who: &LaunchOwner,
+    id: &str,
+) -> Result<CloudIdentity, LaunchApiError> {
     let reached = reach(launches, who, id).await?;
     let region = reached.account.provider.spec().home;
     Ok(reached.provider.identity(&reached.place(region)).await?)
@@ -86,29 +94,33 @@ pub async fn status(launches: &Launches, who: &Requester, id: &str) -> Result<Id
 pub async fn refresh_types(
     launches: &Launches,
     engine: &Engine,
-    who: &Requester,
+    who: &LaunchOwner,
     provider: ProviderKind,
     id: &str,
     region: &str,
-) -> Result<usize, Rejection> {
+) -> Result<usize, LaunchApiError> {
     let reached = reach(launches, who, id).await?;
     if reached.account.provider != provider {
         let is = reached.account.provider;
-        return Err(Rejection::invalid("source_id", format!("this source is one of {is}")));
+        return Err(LaunchApiError::invalid("source_id", format!("this source is one of {is}")));
     }
     let refreshed = refresh(reached.provider, &reached.place(region), engine).await;
     refreshed.map_err(|error| match error {
         RefreshError::Cloud(error) => error.into(),
         RefreshError::Store(error) => error.into(),
         RefreshError::Save(error) => error.into(),
-        error => Rejection::invalid("region", error.to_string()),
+        error => LaunchApiError::invalid("region", error.to_string()),
     })
 }
 
 /// A role names its account, so that nobody has to be asked. Keys do not.
-pub async fn upload_info(launches: &Launches, who: &Requester, id: &str) -> Result<UploadInfo, Rejection> {
+pub async fn upload_info(
+    launches: &Launches,
+    who: &LaunchOwner,
+    id: &str,
+) -> Result<UploadInfo, LaunchApiError> {
     let account = launches.accounts.get(who, id).await?;
-    let account = account.ok_or_else(|| Rejection::not_found("such source").at("source_id"))?;
+    let account = account.ok_or_else(|| LaunchApiError::not_found("such source").at("source_id"))?;
     let own = match &account.access {
         Access::Keys { .. } => Some(status(launches, who, id).await?.account_id),
         Access::Role { .. } | Access::Name(_) => account_id(&account),
@@ -123,22 +135,23 @@ pub async fn upload_info(launches: &Launches, who: &Requester, id: &str) -> Resu
 
 pub async fn templates(
     launches: &Launches,
-    who: &Requester,
+    who: &LaunchOwner,
     id: &str,
     region: Option<&str>,
     page: &Page,
-) -> Result<Templates, Rejection> {
+) -> Result<Templates, LaunchApiError> {
     let reached = reach(launches, who, id).await?;
     let provider = reached.account.provider;
     let spec = provider.spec();
     let region = match region.filter(|region| !region.is_empty()) {
         _ if spec.names.launch_template.is_none() => {
             let message = format!("{provider} has no launch templates");
-            return Err(Rejection::invalid("source_id", message));
+            return Err(LaunchApiError::invalid("source_id", message));
         }
         None if spec.is_regional => {
-            let flaw = Flaw::new("region", "is missing").hint("name the region of the launch templates");
-            return Err(Rejection::flawed(StatusCode::BAD_REQUEST, vec![flaw]));
+            let field_error =
+                Flaw::new("region", "is missing").hint("name the region of the launch templates");
+            return Err(LaunchApiError::with_field_errors(StatusCode::BAD_REQUEST, vec![field_error]));
         }
         region => region.unwrap_or(spec.home),
     };
@@ -149,10 +162,10 @@ pub async fn templates(
 /// Tries everything that can be tried without leaving anything, instead of reading what policies say.
 pub async fn permissions(
     launches: &Launches,
-    who: &Requester,
+    who: &LaunchOwner,
     id: &str,
     region: Option<&str>,
-) -> Result<Permissions, Rejection> {
+) -> Result<Permissions, LaunchApiError> {
     let reached = reach(launches, who, id).await?;
     let spec = reached.account.provider.spec();
     if !spec.proves_permissions {
@@ -160,7 +173,7 @@ pub async fn permissions(
     }
     let region = region.filter(|region| !region.is_empty()).unwrap_or(spec.home);
     let tried = tokio::time::timeout(CHECK_LIMIT, try_all(&reached, region, &who.org)).await;
-    let tried = tried.map_err(|_| Rejection::unavailable("the cloud did not answer in time"))?;
+    let tried = tried.map_err(|_| LaunchApiError::unavailable("the cloud did not answer in time"))?;
     Ok(tried?)
 }
 
@@ -184,10 +197,10 @@ pub(crate) async fn try_all(
     found.note("ec2:DescribeRegions", provider.regions(&place).await)?;
     found.note("ec2:DescribeImages", provider.image(&place, NO_IMAGE).await)?;
     found.note("ec2:DescribeKeyPairs", provider.find_key(&place, &nobody).await)?;
-    found.note("ec2:DescribeInstances", provider.find(&place, REHEARSAL).await)?;
+    found.note("ec2:DescribeInstances", provider.find(&place, DRY_RUN).await)?;
     let page = Page { limit: 5, token: None };
     found.note("ec2:DescribeLaunchTemplates", provider.templates(&place, &page).await)?;
-    found.note("ec2:RunInstances", provider.rehearse(&place, &order(org)).await)?;
+    found.note("ec2:RunInstances", provider.dry_run(&place, &order(org)).await)?;
     Ok(found)
 }
 
@@ -204,11 +217,11 @@ impl Permissions {
 }
 
 const NO_IMAGE: &str = "ami-00000000000000000";
-const REHEARSAL: &str = "rehearsal";
+const DRY_RUN: &str = "rehearsal";
 
 /// The smallest launch with everything that a real one asks for, tags included.
-fn order(org: &str) -> Order {
-    Order {
+fn order(org: &str) -> InstanceRequest {
+    InstanceRequest {
         image: None,
         instance_type: Some("t3.small".to_owned()),
         template: None,
@@ -219,6 +232,6 @@ fn order(org: &str) -> Order {
         subnet: None,
         security_groups: Vec::new(),
         tags: vec![("rh-org".to_owned(), org.to_owned())],
-        mark: REHEARSAL.to_owned(),
+        launch_tag: DRY_RUN.to_owned(),
     }
 }

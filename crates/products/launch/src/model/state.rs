@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use cloud::{Architecture, CloudKey, Instance};
+use cloud::{Architecture, CloudInstance, CloudKey};
 use engine::Timestamp;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -48,13 +48,14 @@ pub struct State {
     pub done: BTreeSet<String>,
     /// What was made is being taken back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub retreat: Option<Retreat>,
+    #[serde(rename = "retreat")]
+    pub undo_cause: Option<UndoCause>,
 }
 
 /// Why what was made is being taken back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Retreat {
+pub enum UndoCause {
     Failure,
     Cancel,
 }
@@ -90,7 +91,7 @@ pub struct KeyState {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tracked {
     #[serde(flatten)]
-    pub instance: Instance,
+    pub instance: CloudInstance,
     pub seen_at: Timestamp,
 }
 

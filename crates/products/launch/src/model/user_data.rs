@@ -4,8 +4,8 @@ use cloud::ProviderKind;
 use sha2::{Digest, Sha256};
 
 use super::admit::USER_DATA_BYTES_MAX;
-use super::params::AskedParameters;
-use super::rejection::Flaw;
+use super::api_error::Flaw;
+use super::params::RequestedParameters;
 use super::settings::LaunchSettings;
 
 /// Switches an instance off a minute after its first start.
@@ -48,7 +48,7 @@ pub(crate) fn merged(text: Option<&str>, additions: Additions<'_>) -> Option<Str
 pub(crate) fn check(
     settings: &LaunchSettings,
     provider: ProviderKind,
-    asked: &AskedParameters,
+    asked: &RequestedParameters,
 ) -> Option<Flaw> {
     let text = asked.user_data.as_deref()?;
     let reservation = super::reservation_tag(&i64::MAX.to_string(), settings);
@@ -204,15 +204,18 @@ mod tests {
         let asked = |bytes: usize| {
             let text = format!("#!/bin/sh\n{}", "x".repeat(bytes - 10));
             let plain = serde_json::json!({"source_id": "1", "region": "us-east-1", "amount": 1});
-            AskedParameters { plain: serde_json::from_value(plain).unwrap(), user_data: Some(text) }
+            RequestedParameters { plain: serde_json::from_value(plain).unwrap(), user_data: Some(text) }
         };
         let most = (1..=USER_DATA_BYTES_MAX)
             .rev()
             .find(|bytes| *bytes >= 10 && check(&settings, ProviderKind::Aws, &asked(*bytes)).is_none());
         let most = most.unwrap();
         assert!((15_000..16_000).contains(&most), "{most}");
-        let flaw = check(&settings, ProviderKind::Aws, &asked(most + 1)).unwrap();
-        assert!(flaw.field == "user_data" && flaw.message.contains(&most.to_string()), "{flaw:?}");
+        let field_error = check(&settings, ProviderKind::Aws, &asked(most + 1)).unwrap();
+        assert!(
+            field_error.field == "user_data" && field_error.message.contains(&most.to_string()),
+            "{field_error:?}"
+        );
         assert!(check(&settings, ProviderKind::Gcp, &asked(USER_DATA_BYTES_MAX)).is_none());
         let off = LaunchSettings { insights_tags: false, ..settings };
         assert!(check(&off, ProviderKind::Aws, &asked(USER_DATA_BYTES_MAX)).is_none());

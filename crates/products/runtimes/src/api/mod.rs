@@ -30,7 +30,7 @@ pub struct RuntimesApi {
 
 #[derive(utoipa::OpenApi)]
 #[openapi(tags((name = "runtimes", description = "Service instances and their clusters, for operators.")))]
-struct Document;
+struct RuntimesApiDoc;
 
 static RIGHTS: [Right; 10] = {
     const READ: Needs = Needs::Can(Capability::Read);
@@ -61,7 +61,7 @@ impl Endpoints for RuntimesApi {
     }
 
     fn description(&self) -> OpenApi {
-        let mut api = Document::openapi();
+        let mut api = RuntimesApiDoc::openapi();
         api.merge(routes().into_openapi());
         api
     }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
-use api::types::Moment;
+use api::types::WireTime;
 
 /// A service instance and the runtime that stands for it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -48,16 +48,16 @@ pub struct Runtime {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RuntimeStatus {
-    pub created_at: Moment,
-    pub modified_at: Moment,
+    pub created_at: WireTime,
+    pub modified_at: WireTime,
     /// When the time of its plan will be over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub expires_at: Option<Moment>,
+    pub expires_at: Option<WireTime>,
     /// Since when it is suspended for good.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub expired_at: Option<Moment>,
+    pub expired_at: Option<WireTime>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub deleted_at: Option<Moment>,
+    pub deleted_at: Option<WireTime>,
     pub state: RuntimeState,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provisioning: Option<RuntimeOperation>,
@@ -103,7 +103,7 @@ pub struct RuntimeOperation {
     pub state: String,
     pub description: String,
     #[serde(rename = "createdAt")]
-    pub created_at: Moment,
+    pub created_at: WireTime,
     #[serde(rename = "operationID")]
     pub operation_id: Uuid,
 }
@@ -122,9 +122,9 @@ pub struct RuntimeOperations {
 #[serde(rename_all = "camelCase")]
 pub struct RuntimeBinding {
     pub id: String,
-    pub created_at: Moment,
+    pub created_at: WireTime,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub expires_at: Option<Moment>,
+    pub expires_at: Option<WireTime>,
     pub kubeconfig_exists: bool,
 }
 
@@ -205,10 +205,10 @@ pub struct RuntimeInfo {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RuntimeInfoStatus {
-    pub created_at: Moment,
-    pub updated_at: Moment,
+    pub created_at: WireTime,
+    pub updated_at: WireTime,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub deleted_at: Option<Moment>,
+    pub deleted_at: Option<WireTime>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provisioning: Option<RuntimeInfoOperation>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -229,7 +229,7 @@ pub struct RuntimeEvents {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct RuntimeEvent {
-    pub at: Moment,
+    pub at: WireTime,
     pub level: Level,
     pub operation: Uuid,
     pub workflow: String,

@@ -4,11 +4,11 @@ use anyhow::Result;
 use clap::Args;
 use serde::Serialize;
 
-use crate::client::{Action, Broker, BrokerArgs, Catalog, Parameter, Parameters, plain};
+use crate::client::{BrokerArgs, BrokerClient, Catalog, Parameter, Parameters, SchemaAction, plain};
 use app::cli::Global;
 use app::cmd::complete::Candidate;
 use app::exit::Exit;
-use app::output::{self, Answer, Cell, Format, Table, note};
+use app::output::{self, Cell, Format, Render, Table, note};
 
 const DESCRIPTION_CHARS_MAX: usize = 60;
 
@@ -34,11 +34,11 @@ pub(crate) struct CatalogArgs {
 
 /// The plans of our own broker, for shells.
 pub(crate) async fn complete(global: &Global) -> Result<Vec<Candidate>> {
-    let catalog = Broker::find(global, &BrokerArgs::default())?.catalog().await?;
+    let catalog = BrokerClient::find(global, &BrokerArgs::default())?.catalog().await?;
     Ok(catalog.offers().map(|offer| (offer.plan.name.clone(), offer.plan.description.clone())).collect())
 }
 
-impl Answer for Catalog {
+impl Render for Catalog {
     fn table(&self, is_wide: bool) -> Table {
         let mut table = Table::new(["SERVICE", "PLAN", "ID", "FREE", "BINDABLE", "DESCRIPTION"]);
         for offer in self.offers() {
@@ -69,7 +69,7 @@ struct PlanParameters<'a> {
     parameters: Vec<Parameter>,
 }
 
-impl Answer for PlanParameters<'_> {
+impl Render for PlanParameters<'_> {
     fn table(&self, is_wide: bool) -> Table {
         let mut columns = vec!["NAME", "TYPE", "REQUIRED", "DEFAULT", "ALLOWED"];
         columns.extend(is_wide.then_some("DESCRIPTION"));
@@ -99,13 +99,13 @@ fn yes_or_no(is: bool) -> &'static str {
 }
 
 pub(crate) async fn run(global: &Global, args: &CatalogArgs) -> Result<Exit> {
-    let catalog = Broker::find(global, &args.broker)?.catalog().await?;
+    let catalog = BrokerClient::find(global, &args.broker)?.catalog().await?;
     let Some(plan) = &args.plan else {
         output::print(global.output, &catalog)?;
         return Ok(Exit::GOOD);
     };
     let offer = catalog.find(args.service.as_deref(), plan)?;
-    let read = Parameters::of(offer.plan, Action::Create);
+    let read = Parameters::of(offer.plan, SchemaAction::Create);
     if read.is_none() && matches!(global.output, Format::Table | Format::Wide) {
         note("the broker does not say what this plan takes");
         return Ok(Exit::GOOD);

@@ -15,7 +15,7 @@ mod wait;
 use anyhow::Result;
 use clap::{Args, Subcommand};
 
-use crate::client::{Broker, BrokerArgs};
+use crate::client::{BrokerArgs, BrokerClient};
 use app::cli::Global;
 use app::cmd::complete::Candidate;
 use app::exit::Exit;
@@ -54,7 +54,7 @@ enum InstancesCommand {
 }
 
 pub(crate) async fn run(global: &Global, args: &InstancesArgs) -> Result<Exit> {
-    let broker = &Broker::find(global, &args.broker)?;
+    let broker = &BrokerClient::find(global, &args.broker)?;
     match &args.command {
         InstancesCommand::Create(args) => create::run(global, args, broker).await,
         InstancesCommand::List(args) => list::run(global, args, broker).await,
@@ -68,7 +68,7 @@ pub(crate) async fn run(global: &Global, args: &InstancesArgs) -> Result<Exit> {
 
 /// The instances of our own broker, for shells.
 pub(crate) async fn complete(global: &Global) -> Result<Vec<Candidate>> {
-    let page = Broker::find(global, &BrokerArgs::default())?.runtimes(COMPLETED_MAX, None).await?;
+    let page = BrokerClient::find(global, &BrokerArgs::default())?.runtimes(COMPLETED_MAX, None).await?;
     let candidate = |item: &serde_json::Value| {
         let plan = item["servicePlanName"].as_str().unwrap_or_default().to_owned();
         Some((item["instanceID"].as_str()?.to_owned(), plan))

@@ -3,18 +3,18 @@
 use anyhow::{Result, bail};
 
 use super::parameters::nearest;
-use super::{Catalog, Ids, Plan};
-use crate::client::wire::Service;
+use super::{Catalog, Ids, ServicePlan};
+use crate::client::wire::ServiceOffering;
 use app::output::printable;
 
 /// A plan, and the service that has it.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Offer<'a> {
-    pub(crate) service: &'a Service,
-    pub(crate) plan: &'a Plan,
+pub(crate) struct OfferedPlan<'a> {
+    pub(crate) service: &'a ServiceOffering,
+    pub(crate) plan: &'a ServicePlan,
 }
 
-impl Offer<'_> {
+impl OfferedPlan<'_> {
     pub(crate) fn is_bindable(&self) -> bool {
         self.plan.bindable.unwrap_or(self.service.bindable)
     }
@@ -29,23 +29,25 @@ impl Offer<'_> {
 }
 
 impl Catalog {
-    pub(crate) fn offers(&self) -> impl Iterator<Item = Offer<'_>> {
-        self.services.iter().flat_map(|service| service.plans.iter().map(move |plan| Offer { service, plan }))
+    pub(crate) fn offers(&self) -> impl Iterator<Item = OfferedPlan<'_>> {
+        self.services
+            .iter()
+            .flat_map(|service| service.plans.iter().map(move |plan| OfferedPlan { service, plan }))
     }
 
-    pub(crate) fn offer_of(&self, ids: &Ids) -> Option<Offer<'_>> {
+    pub(crate) fn offer_of(&self, ids: &Ids) -> Option<OfferedPlan<'_>> {
         self.offers().find(|offer| offer.service.id == ids.service && offer.plan.id == ids.plan)
     }
 
     /// The plan of this name or id, in the service of that name or id.
-    pub(crate) fn find(&self, service: Option<&str>, plan: &str) -> Result<Offer<'_>> {
-        let services: Vec<&Service> = match service {
+    pub(crate) fn find(&self, service: Option<&str>, plan: &str) -> Result<OfferedPlan<'_>> {
+        let services: Vec<&ServiceOffering> = match service {
             Some(name) => vec![self.service(name)?],
             None => self.services.iter().collect(),
         };
-        let offers: Vec<Offer<'_>> =
+        let offers: Vec<OfferedPlan<'_>> =
             self.offers().filter(|offer| services.iter().any(|it| it.id == offer.service.id)).collect();
-        let meant: Vec<&Offer<'_>> =
+        let meant: Vec<&OfferedPlan<'_>> =
             offers.iter().filter(|offer| offer.plan.name == plan || offer.plan.id == plan).collect();
         match meant.as_slice() {
             [one] => Ok(**one),
@@ -64,7 +66,7 @@ impl Catalog {
     }
 
     /// The service of this name or id.
-    pub(crate) fn service(&self, name: &str) -> Result<&Service> {
+    pub(crate) fn service(&self, name: &str) -> Result<&ServiceOffering> {
         match self.services.iter().find(|service| service.name == name || service.id == name) {
             Some(service) => Ok(service),
             None => bail!(

@@ -4,7 +4,7 @@ use anyhow::{Result, bail};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::Plan;
+use super::ServicePlan;
 
 /// A schema has at most 64 kB, so nobody means more than this.
 const PARAMETERS_MAX: usize = 1_000;
@@ -14,18 +14,18 @@ const DEPTH_MAX: usize = 8;
 const NAME_CHARS_MAX: usize = 64;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Action {
+pub(crate) enum SchemaAction {
     Create,
     Update,
     Bind,
 }
 
-impl Action {
+impl SchemaAction {
     fn schema(self) -> &'static str {
         match self {
-            Action::Create => "/service_instance/create/parameters",
-            Action::Update => "/service_instance/update/parameters",
-            Action::Bind => "/service_binding/create/parameters",
+            SchemaAction::Create => "/service_instance/create/parameters",
+            SchemaAction::Update => "/service_instance/update/parameters",
+            SchemaAction::Bind => "/service_binding/create/parameters",
         }
     }
 }
@@ -60,7 +60,7 @@ pub(crate) struct Parameter {
 
 impl Parameters {
     /// Nothing when the plan does not say what it takes.
-    pub(crate) fn of(plan: &Plan, action: Action) -> Option<Parameters> {
+    pub(crate) fn of(plan: &ServicePlan, action: SchemaAction) -> Option<Parameters> {
         let root = plan.schemas.as_ref()?.pointer(action.schema())?;
         let properties = root.get("properties")?.as_object()?;
         let required = root.get("required").and_then(Value::as_array);

@@ -9,13 +9,13 @@ pub(crate) use crate::api::osb::wire::State;
 
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Catalog {
-    pub(crate) services: Vec<Service>,
+    pub(crate) services: Vec<ServiceOffering>,
 }
 
 /// A service offering. The secret of its dashboard client is left out, so that it can be printed.
 #[derive(Debug, Serialize, Deserialize)]
 #[expect(clippy::struct_excessive_bools, reason = "the API has them")]
-pub(crate) struct Service {
+pub(crate) struct ServiceOffering {
     pub(crate) id: String,
     pub(crate) name: String,
     #[serde(default)]
@@ -32,11 +32,11 @@ pub(crate) struct Service {
     pub(crate) plan_updateable: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) metadata: Option<Value>,
-    pub(crate) plans: Vec<Plan>,
+    pub(crate) plans: Vec<ServicePlan>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Plan {
+pub(crate) struct ServicePlan {
     pub(crate) id: String,
     pub(crate) name: String,
     #[serde(default)]
@@ -68,7 +68,7 @@ pub(crate) struct Changed {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Instance {
+pub(crate) struct ServiceInstance {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) service_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn credentials_show_themselves_to_nobody_who_debugs() {
+    fn credentials_show_themselves_to_no_one_who_debugs() {
         let binding: Binding = serde_json::from_str(r#"{"credentials": {"password": "s3cret"}}"#).unwrap();
         assert!(format!("{binding:?}").contains("<secret>"));
         assert!(!format!("{binding:?}").contains("s3cret"));
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn the_secret_of_a_dashboard_client_does_not_stay() {
-        let read: Service = serde_json::from_value(serde_json::json!({
+        let read: ServiceOffering = serde_json::from_value(serde_json::json!({
             "id": "s", "name": "n", "plans": [], "dashboard_client": {"id": "d", "secret": "s3cret"},
         }))
         .unwrap();

@@ -11,7 +11,7 @@ use uuid::Uuid;
 use super::catalog::{Catalog, Purpose};
 use super::form::Form;
 use super::look::runtime;
-use console::{CsrfToken, Fields, Shell, Trouble, Visitor, path};
+use console::{CsrfToken, Fields, PageError, Shell, SignedIn, path};
 
 const TITLE: &str = "Bind";
 
@@ -23,68 +23,72 @@ struct Bind {
     /// The same binding twice is one, however often the button is pressed.
     binding: String,
     form: Form,
-    trouble: Option<String>,
+    page_error: Option<String>,
 }
 
 /// The one page that has the credentials. Nothing keeps it.
 #[derive(Template)]
 #[template(path = "bound.html")]
-struct Bound {
+struct BindingView {
     id: String,
     binding: String,
     credentials: String,
     expires_at: Option<String>,
 }
 
-pub(super) async fn form(visitor: Visitor, Path(id): Path<String>) -> Response {
+pub(super) async fn form(signed_in: SignedIn, Path(id): Path<String>) -> Response {
     let drawn = async {
-        let form = form_of(&visitor, &id).await?;
-        Ok(draw(&visitor, &id, Uuid::new_v4().to_string(), form, None))
+        let form = form_of(&signed_in, &id).await?;
+        Ok(draw(&signed_in, &id, Uuid::new_v4().to_string(), form, None))
     };
     match drawn.await {
-        Ok(bind) => Shell::new(&visitor, &super::SECTION, TITLE).page(&bind),
-        Err(trouble) => Trouble::page(trouble, &visitor),
+        Ok(bind) => Shell::new(&signed_in, &super::SECTION, TITLE).page(&bind),
+        Err(page_error) => PageError::page(page_error, &signed_in),
     }
 }
 
-async fn form_of(visitor: &Visitor, id: &str) -> Result<Form, Trouble> {
-    let found = runtime(&visitor.api, id).await?;
-    let catalog = Catalog::read(&visitor.api).await?;
+async fn form_of(signed_in: &SignedIn, id: &str) -> Result<Form, PageError> {
+    let found = runtime(&signed_in.api, id).await?;
+    let catalog = Catalog::read(&signed_in.api).await?;
     let (_, plan) = catalog.find(&found.service_plan_id)?;
     if !plan.bindable {
         let detail = format!("The plan {} offers no bindings.", plan.name);
-        return Err(Trouble::new(StatusCode::CONFLICT, "No bindings", detail));
+        return Err(PageError::new(StatusCode::CONFLICT, "No bindings", detail));
     }
     Ok(Form::new(&plan.schema(Purpose::Bind)))
 }
 
-fn draw(visitor: &Visitor, id: &str, binding: String, form: Form, trouble: Option<String>) -> Bind {
-    Bind { csrf: visitor.csrf.clone(), id: path::part(id), binding, form, trouble }
+fn draw(signed_in: &SignedIn, id: &str, binding: String, form: Form, page_error: Option<String>) -> Bind {
+    Bind { csrf: signed_in.csrf.clone(), id: path::part(id), binding, form, page_error }
 }
 
-pub(super) async fn bind(visitor: Visitor, Path(id): Path<String>, fields: Fields) -> Response {
-    match make(&visitor, &id, &fields).await {
+pub(super) async fn bind(signed_in: SignedIn, Path(id): Path<String>, fields: Fields) -> Response {
+    match make(&signed_in, &id, &fields).await {
         Ok(Ok(bound)) => {
-            let shell = Shell::new(&visitor, &super::SECTION, "Credentials");
+            let shell = Shell::new(&signed_in, &super::SECTION, "Credentials");
             shell.page_with(StatusCode::OK, &bound)
         }
         Ok(Err(again)) => {
-            let shell = Shell::new(&visitor, &super::SECTION, TITLE);
+            let shell = Shell::new(&signed_in, &super::SECTION, TITLE);
             shell.page_with(StatusCode::UNPROCESSABLE_ENTITY, &*again)
         }
-        Err(trouble) => trouble.page(&visitor),
+        Err(page_error) => page_error.page(&signed_in),
     }
 }
 
-async fn make(visitor: &Visitor, id: &str, fields: &Fields) -> Result<Result<Bound, Box<Bind>>, Trouble> {
-    let mut form = form_of(visitor, id).await?;
+async fn make(
+    signed_in: &SignedIn,
+    id: &str,
+    fields: &Fields,
+) -> Result<Result<BindingView, Box<Bind>>, PageError> {
+    let mut form = form_of(signed_in, id).await?;
     let parameters = form.take(fields);
     let binding = fields.given("binding").map_or_else(|| Uuid::new_v4().to_string(), str::to_owned);
-    let again = |form, trouble| Box::new(draw(visitor, id, binding.clone(), form, trouble));
+    let again = |form, page_error| Box::new(draw(signed_in, id, binding.clone(), form, page_error));
     if !form.is_good() {
         return Ok(Err(again(form, None)));
     }
-    let found = runtime(&visitor.api, id).await?;
+    let found = runtime(&signed_in.api, id).await?;
     let body = json!({
         "service_id": found.service_class_id,
         "plan_id": found.service_plan_id,
@@ -92,19 +96,19 @@ async fn make(visitor: &Visitor, id: &str, fields: &Fields) -> Result<Result<Bou
     });
     let instance = path::part(&found.instance_id);
     let place = format!("/v2/service_instances/{instance}/service_bindings/{}", path::part(&binding));
-    match visitor.api.put(&place, &body).await {
+    match signed_in.api.put(&place, &body).await {
         Ok(answer) => {
             let made: Binding = answer.json()?;
-            Ok(Ok(Bound {
+            Ok(Ok(BindingView {
                 id: instance,
                 binding,
                 credentials: made.credentials.kubeconfig,
                 expires_at: made.metadata.map(|metadata| metadata.expires_at),
             }))
         }
-        Err(trouble) if trouble.status == StatusCode::FORBIDDEN => Err(trouble),
-        Err(trouble) => {
-            let left = form.blame(&trouble.detail);
+        Err(page_error) if page_error.status == StatusCode::FORBIDDEN => Err(page_error),
+        Err(page_error) => {
+            let left = form.blame(&page_error.detail);
             Ok(Err(again(form, left)))
         }
     }

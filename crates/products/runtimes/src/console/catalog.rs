@@ -1,23 +1,23 @@
 //! What the broker offers, as far as pages need it.
 
 use axum::http::StatusCode;
-use console::{Api, Trouble};
+use console::{ApiClient, PageError};
 use serde::Deserialize;
 use serde_json::Value;
 
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct Catalog {
-    services: Vec<Service>,
+    services: Vec<ServiceView>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
-pub(super) struct Service {
+pub(super) struct ServiceView {
     pub(super) id: String,
-    pub(super) plans: Vec<Plan>,
+    pub(super) plans: Vec<PlanView>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
-pub(super) struct Plan {
+pub(super) struct PlanView {
     pub(super) id: String,
     pub(super) name: String,
     #[serde(default)]
@@ -40,7 +40,7 @@ pub(super) enum Purpose {
     Bind,
 }
 
-impl Plan {
+impl PlanView {
     /// The schema of the parameters; one without any where the plan says nothing.
     pub(super) fn schema(&self, purpose: Purpose) -> Value {
         let at = match purpose {
@@ -53,19 +53,19 @@ impl Plan {
 }
 
 impl Catalog {
-    pub(super) async fn read(api: &Api) -> Result<Catalog, Trouble> {
+    pub(super) async fn read(api: &ApiClient) -> Result<Catalog, PageError> {
         api.get("/v2/catalog").await
     }
 
     /// Every plan with the service that it belongs to.
-    pub(super) fn offers(&self) -> impl Iterator<Item = (&Service, &Plan)> {
+    pub(super) fn offers(&self) -> impl Iterator<Item = (&ServiceView, &PlanView)> {
         self.services.iter().flat_map(|service| service.plans.iter().map(move |plan| (service, plan)))
     }
 
-    pub(super) fn find(&self, plan: &str) -> Result<(&Service, &Plan), Trouble> {
+    pub(super) fn find(&self, plan: &str) -> Result<(&ServiceView, &PlanView), PageError> {
         let found = self.offers().find(|(_, offered)| offered.id == plan || offered.name == plan);
         found.ok_or_else(|| {
-            Trouble::new(StatusCode::NOT_FOUND, "Not found", "The catalog has no such plan.")
+            PageError::new(StatusCode::NOT_FOUND, "Not found", "The catalog has no such plan.")
                 .hint("Choose one of those that it has.")
         })
     }

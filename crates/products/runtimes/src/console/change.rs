@@ -7,27 +7,27 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use serde_json::{Map, Value, json};
 
-use super::catalog::{Catalog, Plan, Purpose};
+use super::catalog::{Catalog, PlanView, Purpose};
 use super::form::Form;
 use super::look::{parameters, runtime};
-use console::{CsrfToken, Fields, Flash, Shell, Trouble, Visitor, path};
+use console::{CsrfToken, Fields, Flash, PageError, Shell, SignedIn, path};
 
 #[derive(Template)]
 #[template(path = "change.html")]
-struct Change {
+struct UpdatePage {
     csrf: CsrfToken,
     id: String,
     name: String,
     form: Form,
     /// Other plans, where it can have one.
-    plans: Vec<Plan>,
+    plans: Vec<PlanView>,
     plan: String,
-    trouble: Option<String>,
+    page_error: Option<String>,
 }
 
-impl Change {
-    fn shell(&self, visitor: &Visitor) -> Shell {
-        Shell::new(visitor, &super::SECTION, &format!("Update {}", self.name))
+impl UpdatePage {
+    fn shell(&self, signed_in: &SignedIn) -> Shell {
+        Shell::new(signed_in, &super::SECTION, &format!("Update {}", self.name))
     }
 }
 
@@ -39,60 +39,69 @@ struct Present {
 }
 
 impl Present {
-    async fn read(visitor: &Visitor, id: &str) -> Result<Present, Trouble> {
-        let catalog = Catalog::read(&visitor.api).await?;
-        let runtime = runtime(&visitor.api, id).await?;
-        let parameters = parameters(&visitor.api, &runtime).await.unwrap_or_default();
+    async fn read(signed_in: &SignedIn, id: &str) -> Result<Present, PageError> {
+        let catalog = Catalog::read(&signed_in.api).await?;
+        let runtime = runtime(&signed_in.api, id).await?;
+        let parameters = parameters(&signed_in.api, &runtime).await.unwrap_or_default();
         Ok(Present { runtime, parameters, catalog })
     }
 
-    fn plan(&self) -> Result<&Plan, Trouble> {
+    fn plan(&self) -> Result<&PlanView, PageError> {
         self.catalog.find(&self.runtime.service_plan_id).map(|(_, plan)| plan)
     }
 
-    fn page(self, visitor: &Visitor, form: Form, trouble: Option<String>) -> Result<Change, Trouble> {
+    fn page(
+        self,
+        signed_in: &SignedIn,
+        form: Form,
+        page_error: Option<String>,
+    ) -> Result<UpdatePage, PageError> {
         let can_move = self.plan()?.plan_updateable;
         let name = self.parameters.get("name").and_then(Value::as_str);
         let name = name.unwrap_or(&self.runtime.instance_id).to_owned();
         let plans = self.catalog.offers().filter(|_| can_move).map(|(_, plan)| plan.clone()).collect();
-        Ok(Change {
-            csrf: visitor.csrf.clone(),
+        Ok(UpdatePage {
+            csrf: signed_in.csrf.clone(),
             id: path::part(&self.runtime.instance_id),
             name,
             form,
             plans,
             plan: self.runtime.service_plan_id,
-            trouble,
+            page_error,
         })
     }
 }
 
-pub(super) async fn form(visitor: Visitor, Path(id): Path<String>) -> Response {
+pub(super) async fn form(signed_in: SignedIn, Path(id): Path<String>) -> Response {
     let drawn = async {
-        let present = Present::read(&visitor, &id).await?;
+        let present = Present::read(&signed_in, &id).await?;
         let form = Form::of_present(&present.plan()?.schema(Purpose::Update), &present.parameters);
-        present.page(&visitor, form, None)
+        present.page(&signed_in, form, None)
     };
     match drawn.await {
-        Ok(change) => change.shell(&visitor).page(&change),
-        Err(trouble) => trouble.page(&visitor),
+        Ok(change) => change.shell(&signed_in).page(&change),
+        Err(page_error) => page_error.page(&signed_in),
     }
 }
 
-pub(super) async fn change(visitor: Visitor, Path(id): Path<String>, fields: Fields) -> Response {
-    match ask(&visitor, &id, &fields).await {
+pub(super) async fn change(signed_in: SignedIn, Path(id): Path<String>, fields: Fields) -> Response {
+    match ask(&signed_in, &id, &fields).await {
         Ok(Ok(flash)) => flash.at(&format!("/console/runtimes/{}", path::part(&id))),
-        Ok(Err(again)) => again.shell(&visitor).page_with(StatusCode::UNPROCESSABLE_ENTITY, &*again),
-        Err(trouble) => trouble.page(&visitor),
+        Ok(Err(again)) => again.shell(&signed_in).page_with(StatusCode::UNPROCESSABLE_ENTITY, &*again),
+        Err(page_error) => page_error.page(&signed_in),
     }
 }
 
-async fn ask(visitor: &Visitor, id: &str, fields: &Fields) -> Result<Result<Flash, Box<Change>>, Trouble> {
-    let present = Present::read(visitor, id).await?;
+async fn ask(
+    signed_in: &SignedIn,
+    id: &str,
+    fields: &Fields,
+) -> Result<Result<Flash, Box<UpdatePage>>, PageError> {
+    let present = Present::read(signed_in, id).await?;
     let mut form = Form::of_present(&present.plan()?.schema(Purpose::Update), &present.parameters);
     let typed = form.take(fields);
     if !form.is_good() {
-        return Ok(Err(Box::new(present.page(visitor, form, None)?)));
+        return Ok(Err(Box::new(present.page(signed_in, form, None)?)));
     }
     let changed = differing(typed, &in_force(&present.plan()?.schema(Purpose::Update), &present.parameters));
     let plan = fields.given("plan").filter(|plan| *plan != present.runtime.service_plan_id);
@@ -105,12 +114,12 @@ async fn ask(visitor: &Visitor, id: &str, fields: &Fields) -> Result<Result<Flas
     }
     let at =
         format!("/v2/service_instances/{}?accepts_incomplete=true", path::part(&present.runtime.instance_id));
-    match visitor.api.patch(&at, &body).await {
+    match signed_in.api.patch(&at, &body).await {
         Ok(_) => Ok(Ok(Flash::good("Update started.").while_running())),
-        Err(trouble) if trouble.status == StatusCode::FORBIDDEN => Err(trouble),
-        Err(trouble) => {
-            let left = form.blame(&trouble.detail);
-            Ok(Err(Box::new(present.page(visitor, form, left)?)))
+        Err(page_error) if page_error.status == StatusCode::FORBIDDEN => Err(page_error),
+        Err(page_error) => {
+            let left = form.blame(&page_error.detail);
+            Ok(Err(Box::new(present.page(signed_in, form, left)?)))
         }
     }
 }

@@ -10,22 +10,22 @@ const DEPTH_MAX: usize = 4;
 
 #[derive(Debug, Clone, PartialEq, Template)]
 #[template(path = "field.html")]
-pub(super) struct Field {
+pub(super) struct ParameterField {
     /// Where its value goes: the names of the members with dots between them, after a `p`.
     pub(super) name: String,
     label: String,
     hint: String,
     pub(super) required: bool,
-    pub(super) kind: Kind,
+    pub(super) kind: FieldKind,
     /// As it was typed.
     pub(super) value: String,
     pub(super) error: Option<String>,
 }
 
-impl HtmlSafe for Field {}
+impl HtmlSafe for ParameterField {}
 
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Kind {
+pub(super) enum FieldKind {
     Text {
         pattern: String,
         min: String,
@@ -43,7 +43,7 @@ pub(super) enum Kind {
     /// One text in each line.
     Lines,
     Group {
-        fields: Vec<Field>,
+        fields: Vec<ParameterField>,
     },
     Json,
 }
@@ -54,10 +54,10 @@ pub(super) struct Choice {
     pub(super) label: String,
 }
 
-impl Field {
-    pub(super) fn new(name: &str, key: &str, schema: &Value, required: bool, depth: usize) -> Field {
+impl ParameterField {
+    pub(super) fn new(name: &str, key: &str, schema: &Value, required: bool, depth: usize) -> ParameterField {
         let text = |key: &str| schema.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
-        let kind = Kind::of(name, schema, depth);
+        let kind = FieldKind::of(name, schema, depth);
         let (title, mut hint) = (text("title"), text("description"));
         let limits = kind.limits();
         if !limits.is_empty() {
@@ -65,11 +65,11 @@ impl Field {
         }
         let label = if title.is_empty() { spaced(key) } else { title };
         let value = schema.get("default").map(|value| kind.shown(value)).unwrap_or_default();
-        Field { name: name.to_owned(), label, hint, required, kind, value, error: None }
+        ParameterField { name: name.to_owned(), label, hint, required, kind, value, error: None }
     }
 
     /// All fields below an object, those that are needed first.
-    pub(super) fn all_of(name: &str, schema: &Value, depth: usize) -> Vec<Field> {
+    pub(super) fn all_of(name: &str, schema: &Value, depth: usize) -> Vec<ParameterField> {
         let Some(members) = schema.get("properties").and_then(Value::as_object) else { return Vec::new() };
         let listed = |key: &str| schema.get(key).and_then(Value::as_array).cloned().unwrap_or_default();
         let (required, order) = (listed("required"), listed("_controlsOrder"));
@@ -79,14 +79,14 @@ impl Field {
         keys.sort_by_key(|key| (!is_needed(key), place(key)));
         let one = |key: &String| {
             let path = format!("{name}.{key}");
-            Field::new(&path, key, &members[key.as_str()], is_needed(key), depth + 1)
+            ParameterField::new(&path, key, &members[key.as_str()], is_needed(key), depth + 1)
         };
         keys.into_iter().map(one).collect()
     }
 
     /// Takes what was typed; `None` where that is nothing.
     pub(super) fn take(&mut self, posted: &Fields) -> Option<Value> {
-        if let Kind::Group { fields } = &mut self.kind {
+        if let FieldKind::Group { fields } = &mut self.kind {
             let members: Map<String, Value> = fields
                 .iter_mut()
                 .filter_map(|field| Some((field.key().to_owned(), field.take(posted)?)))
@@ -105,7 +105,7 @@ impl Field {
     /// Shows a value that is there already.
     pub(super) fn show(&mut self, value: &Value) {
         match &mut self.kind {
-            Kind::Group { fields } => {
+            FieldKind::Group { fields } => {
                 for field in fields {
                     if let Some(value) = value.get(field.key()).cloned() {
                         field.show(&value);
@@ -118,7 +118,7 @@ impl Field {
 
     /// Puts what is wrong at the field that it is about; `false` when it is not about this one.
     pub(super) fn blame(&mut self, name: &str, text: &str) -> bool {
-        if let Kind::Group { fields } = &mut self.kind
+        if let FieldKind::Group { fields } = &mut self.kind
             && fields.iter_mut().any(|field| field.blame(name, text))
         {
             return true;
@@ -131,12 +131,12 @@ impl Field {
     }
 
     pub(super) fn has_error(&self) -> bool {
-        let inner = if let Kind::Group { fields } = &self.kind { fields.as_slice() } else { &[] };
-        self.error.is_some() || inner.iter().any(Field::has_error)
+        let inner = if let FieldKind::Group { fields } = &self.kind { fields.as_slice() } else { &[] };
+        self.error.is_some() || inner.iter().any(ParameterField::has_error)
     }
 
     /// Whether somebody has typed something here, or has to.
-    pub(super) fn is_open(&self, default: &Field) -> bool {
+    pub(super) fn is_open(&self, default: &ParameterField) -> bool {
         self.required || self.has_error() || self != default
     }
 
@@ -161,47 +161,51 @@ impl Field {
     }
 }
 
-impl Kind {
-    fn of(name: &str, schema: &Value, depth: usize) -> Kind {
+impl FieldKind {
+    fn of(name: &str, schema: &Value, depth: usize) -> FieldKind {
         let number = |key: &str| schema.get(key).filter(|value| value.is_number()).map(ToString::to_string);
         let limit = |key: &str| number(key).unwrap_or_default();
         if let Some(options) = schema.get("enum").and_then(Value::as_array) {
-            return Kind::Choice { options: choices(schema, options) };
+            return FieldKind::Choice { options: choices(schema, options) };
         }
         match kind_of(schema) {
-            "string" => Kind::Text {
+            "string" => FieldKind::Text {
                 pattern: html_pattern(schema.get("pattern").and_then(Value::as_str).unwrap_or_default()),
                 min: limit("minLength"),
                 max: limit("maxLength"),
             },
-            kind @ ("integer" | "number") => {
-                Kind::Number { is_whole: kind == "integer", min: limit("minimum"), max: limit("maximum") }
+            kind @ ("integer" | "number") => FieldKind::Number {
+                is_whole: kind == "integer",
+                min: limit("minimum"),
+                max: limit("maximum"),
+            },
+            "boolean" => FieldKind::Switch,
+            "array" if schema.get("items").is_some_and(|items| kind_of(items) == "string") => {
+                FieldKind::Lines
             }
-            "boolean" => Kind::Switch,
-            "array" if schema.get("items").is_some_and(|items| kind_of(items) == "string") => Kind::Lines,
             "object" if depth < DEPTH_MAX && schema.get("properties").is_some() => {
-                Kind::Group { fields: Field::all_of(name, schema, depth) }
+                FieldKind::Group { fields: ParameterField::all_of(name, schema, depth) }
             }
-            _ => Kind::Json,
+            _ => FieldKind::Json,
         }
     }
 
     fn read(&self, text: &str) -> Result<Value, String> {
         match self {
-            Kind::Text { .. } | Kind::Choice { .. } => Ok(Value::String(text.to_owned())),
-            Kind::Switch => Ok(Value::Bool(text == "true")),
-            Kind::Number { is_whole: true, .. } => {
+            FieldKind::Text { .. } | FieldKind::Choice { .. } => Ok(Value::String(text.to_owned())),
+            FieldKind::Switch => Ok(Value::Bool(text == "true")),
+            FieldKind::Number { is_whole: true, .. } => {
                 text.parse::<i64>().map(Value::from).map_err(|_| "It must be a whole number.".to_owned())
             }
-            Kind::Number { .. } => {
+            FieldKind::Number { .. } => {
                 let number = text.parse::<f64>().ok().and_then(Number::from_f64);
                 number.map(Value::Number).ok_or_else(|| "It must be a number.".to_owned())
             }
-            Kind::Lines => {
+            FieldKind::Lines => {
                 let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
                 Ok(lines.map(Value::from).collect())
             }
-            Kind::Group { .. } | Kind::Json => {
+            FieldKind::Group { .. } | FieldKind::Json => {
                 serde_json::from_str(text).map_err(|error| format!("It must be JSON: {error}."))
             }
         }
@@ -210,7 +214,7 @@ impl Kind {
     fn shown(&self, value: &Value) -> String {
         match (self, value) {
             (_, Value::String(text)) => text.clone(),
-            (Kind::Lines, Value::Array(items)) => {
+            (FieldKind::Lines, Value::Array(items)) => {
                 items.iter().filter_map(Value::as_str).collect::<Vec<_>>().join("\n")
             }
             (_, Value::Null) => String::new(),
@@ -221,14 +225,14 @@ impl Kind {
     /// What may be typed, in words.
     fn limits(&self) -> String {
         match self {
-            Kind::Number { min, max, .. } => match (min.is_empty(), max.is_empty()) {
+            FieldKind::Number { min, max, .. } => match (min.is_empty(), max.is_empty()) {
                 (false, false) => format!("From {min} to {max}."),
                 (false, true) => format!("{min} or more."),
                 (true, false) => format!("{max} or less."),
                 (true, true) => String::new(),
             },
-            Kind::Lines => "One in each line.".to_owned(),
-            Kind::Json => "As JSON.".to_owned(),
+            FieldKind::Lines => "One in each line.".to_owned(),
+            FieldKind::Json => "As JSON.".to_owned(),
             _ => String::new(),
         }
     }

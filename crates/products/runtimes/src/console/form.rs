@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::field::Field;
+use super::field::ParameterField;
 use console::Fields;
 
 /// Where all names begin.
@@ -10,13 +10,13 @@ const ROOT: &str = "p";
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Form {
-    pub(super) fields: Vec<Field>,
-    empty: Vec<Field>,
+    pub(super) fields: Vec<ParameterField>,
+    empty: Vec<ParameterField>,
 }
 
 impl Form {
     pub(super) fn new(schema: &Value) -> Form {
-        let fields = Field::all_of(ROOT, schema, 0);
+        let fields = ParameterField::all_of(ROOT, schema, 0);
         Form { empty: fields.clone(), fields }
     }
 
@@ -38,7 +38,7 @@ impl Form {
     }
 
     pub(super) fn is_good(&self) -> bool {
-        !self.fields.iter().any(Field::has_error)
+        !self.fields.iter().any(ParameterField::has_error)
     }
 
     /// Takes what was typed, and keeps it. What cannot be read is noted at its field.
@@ -73,11 +73,11 @@ impl Form {
     }
 
     /// Those that everybody sees at once.
-    pub(super) fn first(&self) -> impl Iterator<Item = &Field> {
+    pub(super) fn first(&self) -> impl Iterator<Item = &ParameterField> {
         self.fields.iter().filter(|field| field.required)
     }
 
-    pub(super) fn others(&self) -> impl Iterator<Item = &Field> {
+    pub(super) fn others(&self) -> impl Iterator<Item = &ParameterField> {
         self.fields.iter().filter(|field| !field.required)
     }
 
@@ -137,7 +137,7 @@ fn sentence(text: &str) -> String {
 mod tests {
     use serde_json::json;
 
-    use super::super::field::Kind;
+    use super::super::field::FieldKind;
     use super::*;
 
     fn schema() -> Value {
@@ -163,7 +163,7 @@ mod tests {
         Fields::from(pairs)
     }
 
-    fn find<'a>(form: &'a Form, name: &str) -> &'a Field {
+    fn find<'a>(form: &'a Form, name: &str) -> &'a ParameterField {
         form.fields.iter().find(|field| field.name == name).unwrap()
     }
 
@@ -173,12 +173,12 @@ mod tests {
         let first: Vec<_> = form.first().map(|field| field.name.as_str()).collect();
         assert_eq!(first, ["p.name", "p.region"]);
         assert!(form.fields[..2].iter().all(|field| field.required));
-        assert!(matches!(find(&form, "p.zones").kind, Kind::Lines));
-        assert!(matches!(find(&form, "p.open").kind, Kind::Switch));
-        assert!(matches!(find(&form, "p.ratio").kind, Kind::Number { is_whole: false, .. }));
-        assert!(matches!(find(&form, "p.rules").kind, Kind::Json));
+        assert!(matches!(find(&form, "p.zones").kind, FieldKind::Lines));
+        assert!(matches!(find(&form, "p.open").kind, FieldKind::Switch));
+        assert!(matches!(find(&form, "p.ratio").kind, FieldKind::Number { is_whole: false, .. }));
+        assert!(matches!(find(&form, "p.rules").kind, FieldKind::Json));
         assert_eq!(find(&form, "p.max").value, "3");
-        let Kind::Choice { options } = &find(&form, "p.region").kind else { panic!() };
+        let FieldKind::Choice { options } = &find(&form, "p.region").kind else { panic!() };
         assert_eq!((options[0].label.as_str(), options[1].label.as_str()), ("Europe", "us"));
         assert!(!form.is_open());
     }
@@ -241,7 +241,7 @@ mod tests {
         assert_eq!(find(&form, "p.name").value, "here");
         assert_eq!(find(&form, "p.zones").value, "a\nb");
         assert_eq!(find(&form, "p.max").value, "3", "the default of the plan");
-        let Kind::Group { fields } = &find(&form, "p.oidc").kind else { panic!() };
+        let FieldKind::Group { fields } = &find(&form, "p.oidc").kind else { panic!() };
         assert_eq!(fields[0].value, "c");
     }
 }

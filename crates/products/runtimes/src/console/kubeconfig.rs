@@ -4,17 +4,17 @@ use axum::extract::Path;
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::http::{HeaderValue, Method};
 use axum::response::{IntoResponse, Response};
-use console::{Visitor, path};
+use console::{SignedIn, path};
 
 /// A file. The API writes down who got it.
-pub(super) async fn download(visitor: Visitor, Path(id): Path<String>) -> Response {
+pub(super) async fn download(signed_in: SignedIn, Path(id): Path<String>) -> Response {
     let at = format!("/kubeconfig/{}", path::part(&id));
-    match visitor.api.send(Method::GET, &at, &[], None::<&()>).await {
+    match signed_in.api.send(Method::GET, &at, &[], None::<&()>).await {
         Ok(answer) => {
             let name = HeaderValue::from_static("attachment; filename=\"kubeconfig.yaml\"");
             let kind = HeaderValue::from_static("application/x-yaml");
             ([(CONTENT_TYPE, kind), (CONTENT_DISPOSITION, name)], answer.text()).into_response()
         }
-        Err(trouble) => trouble.page(&visitor),
+        Err(page_error) => page_error.page(&signed_in),
     }
 }

@@ -9,8 +9,8 @@ use serde::Deserialize;
 
 use super::state::STATES;
 use console::list::Filtered;
-use console::parts::{OLDEST_FIRST, Pager, When, Words};
-use console::{Shell, Trouble, Visitor, path};
+use console::parts::{OLDEST_FIRST, Pager, PagerTexts, When};
+use console::{PageError, Shell, SignedIn, path};
 
 const PAGE_SIZE: &str = "50";
 
@@ -27,7 +27,7 @@ pub(super) struct Filters {
 
 #[derive(Template)]
 #[template(path = "list.html")]
-struct List {
+struct RuntimeListPage {
     filters: Filters,
     rows: Rows,
 }
@@ -42,16 +42,18 @@ pub(super) struct Rows {
     pager: Pager,
 }
 
-pub(super) async fn list(visitor: Visitor, Query(filters): Query<Filters>) -> Response {
-    match filters.rows(&visitor).await {
-        Ok(rows) => Shell::new(&visitor, &super::SECTION, "Runtimes").page(&List { filters, rows }),
-        Err(trouble) => trouble.page(&visitor),
+pub(super) async fn list(signed_in: SignedIn, Query(filters): Query<Filters>) -> Response {
+    match filters.rows(&signed_in).await {
+        Ok(rows) => {
+            Shell::new(&signed_in, &super::SECTION, "Runtimes").page(&RuntimeListPage { filters, rows })
+        }
+        Err(page_error) => page_error.page(&signed_in),
     }
 }
 
 impl Filtered for Filters {
     const AT: &'static str = "/console/runtimes";
-    const PAGES: Words = OLDEST_FIRST;
+    const PAGES: PagerTexts = OLDEST_FIRST;
     type Rows = Rows;
 
     fn kept(&self) -> Vec<(&'static str, &str)> {
@@ -63,15 +65,15 @@ impl Filtered for Filters {
         ("cursor", &self.cursor)
     }
 
-    async fn rows(&self, visitor: &Visitor) -> Result<Rows, Trouble> {
+    async fn rows(&self, signed_in: &SignedIn) -> Result<Rows, PageError> {
         let query = self.with(&[("page_size", PAGE_SIZE), ("cursor", &self.cursor)]);
-        let found: RuntimePage = visitor.api.get(&format!("/runtimes{query}")).await?;
+        let found: RuntimePage = signed_in.api.get(&format!("/runtimes{query}")).await?;
         Ok(Rows {
             pager: self.pager(found.next.as_deref()),
             runtimes: found.data,
             total: found.total_count,
             is_filtered: !self.is_none(),
-            may_create: visitor.can(Capability::UseBroker),
+            may_create: signed_in.can(Capability::UseBroker),
         })
     }
 }

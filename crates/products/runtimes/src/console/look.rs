@@ -8,13 +8,13 @@ use serde_json::{Map, Value};
 use tokio::{join, try_join};
 
 use super::state::newest;
-use console::{Api, Trouble, Visitor, path};
+use console::{ApiClient, PageError, SignedIn, path};
 
 const OPERATIONS: usize = 10;
 const EVENTS: usize = 30;
 
 #[derive(Clone)]
-pub(super) struct Look {
+pub(super) struct RuntimeLook {
     pub(super) runtime: Runtime,
     pub(super) newest: Option<OperationDetail>,
     pub(super) operations: Vec<Operation>,
@@ -23,10 +23,14 @@ pub(super) struct Look {
     pub(super) parameters: Map<String, Value>,
 }
 
-impl Look {
+impl RuntimeLook {
     /// `before` is what was seen the last time: what cannot have changed since is not asked for again.
-    pub(super) async fn at(visitor: &Visitor, id: &str, before: Option<&Look>) -> Result<Look, Trouble> {
-        let api = &visitor.api;
+    pub(super) async fn at(
+        signed_in: &SignedIn,
+        id: &str,
+        before: Option<&RuntimeLook>,
+    ) -> Result<RuntimeLook, PageError> {
+        let api = &signed_in.api;
         let at = format!("/runtimes/{}", path::part(id));
         let of_operations = format!("{at}/operations?limit={OPERATIONS}");
         let (runtime, operations) = try_join!(runtime(api, id), api.get::<OperationPage>(&of_operations))?;
@@ -43,14 +47,14 @@ impl Look {
         };
         let parameters = async {
             let known = before.map(|before| before.parameters.clone()).unwrap_or_default();
-            if is_same || !visitor.can(Capability::Administer) {
+            if is_same || !signed_in.can(Capability::Administer) {
                 return known;
             }
             // The broker does not tell them while something is under way.
             parameters(api, &runtime).await.unwrap_or(known)
         };
         let (newest, events, parameters) = join!(newest, api.get::<RuntimeEvents>(&of_events), parameters);
-        Ok(Look { newest, operations, events: events?.items, parameters, runtime })
+        Ok(RuntimeLook { newest, operations, events: events?.items, parameters, runtime })
     }
 
     /// Whether this is what was seen.
@@ -64,12 +68,12 @@ fn is_over(operations: &[Operation]) -> bool {
     operations.iter().all(|one| one.phase.is_final())
 }
 
-pub(super) async fn runtime(api: &Api, id: &str) -> Result<Runtime, Trouble> {
+pub(super) async fn runtime(api: &ApiClient, id: &str) -> Result<Runtime, PageError> {
     api.get(&format!("/runtimes/{}", path::part(id))).await
 }
 
 /// What it was asked to be. Only an admin may ask, and only of something that is there.
-pub(super) async fn parameters(api: &Api, runtime: &Runtime) -> Option<Map<String, Value>> {
+pub(super) async fn parameters(api: &ApiClient, runtime: &Runtime) -> Option<Map<String, Value>> {
     let at = format!("/v2/service_instances/{}", path::part(&runtime.instance_id));
     api.get::<Instance>(&at).await.ok().map(|instance| instance.parameters)
 }
@@ -87,7 +91,7 @@ mod tests {
 
     use super::*;
 
-    fn look(phase: &str) -> Look {
+    fn look(phase: &str) -> RuntimeLook {
         let runtime = json!({
             "instanceID": "i", "runtimeID": "r", "globalAccountID": "g", "subAccountID": "s", "region": "eu",
             "subAccountRegion": "", "shootName": "", "serviceClassID": "c", "serviceClassName": "c",
@@ -98,7 +102,7 @@ mod tests {
             "id": "01a1e3ec-17ab-7170-9e88-9f6a32315443", "workflow": "w", "tenant": "g", "phase": phase,
             "created_at": "2026-01-01T00:00:00Z", "deadline_at": "2026-01-02T00:00:00Z",
         });
-        Look {
+        RuntimeLook {
             runtime: serde_json::from_value(runtime).unwrap(),
             newest: None,
             operations: vec![serde_json::from_value(operation).unwrap()],

@@ -7,9 +7,9 @@ use axum::response::Response;
 use serde_json::json;
 use uuid::Uuid;
 
-use super::catalog::{Catalog, Plan, Purpose};
+use super::catalog::{Catalog, PlanView, Purpose};
 use super::form::Form;
-use console::{CsrfToken, Fields, Flash, Shell, Trouble, Visitor, path};
+use console::{CsrfToken, Fields, Flash, PageError, Shell, SignedIn, path};
 
 /// Brokers insist on an organization and a space, which only one platform has.
 const NOWHERE: &str = "console";
@@ -17,87 +17,91 @@ const NOWHERE: &str = "console";
 #[derive(Template)]
 #[template(path = "choose.html")]
 struct Choose {
-    plans: Vec<Plan>,
+    plans: Vec<PlanView>,
 }
 
 #[derive(Template)]
 #[template(path = "new.html")]
 struct New {
     csrf: CsrfToken,
-    plan: Plan,
+    plan: PlanView,
     form: Form,
     /// The same id twice is one runtime, however often the button is pressed.
     id: String,
     account: String,
     subaccount: String,
-    trouble: Option<String>,
+    page_error: Option<String>,
 }
 
 impl New {
-    fn shell(&self, visitor: &Visitor) -> Shell {
-        Shell::new(visitor, &super::SECTION, &format!("Create a runtime: {}", self.plan.name))
+    fn shell(&self, signed_in: &SignedIn) -> Shell {
+        Shell::new(signed_in, &super::SECTION, &format!("Create a runtime: {}", self.plan.name))
     }
 }
 
-pub(super) async fn choose(visitor: Visitor) -> Response {
-    match Catalog::read(&visitor.api).await {
+pub(super) async fn choose(signed_in: SignedIn) -> Response {
+    match Catalog::read(&signed_in.api).await {
         Ok(catalog) => {
             let plans = catalog.offers().map(|(_, plan)| plan.clone()).collect();
-            Shell::new(&visitor, &super::SECTION, "Create a runtime").page(&Choose { plans })
+            Shell::new(&signed_in, &super::SECTION, "Create a runtime").page(&Choose { plans })
         }
-        Err(trouble) => trouble.page(&visitor),
+        Err(page_error) => page_error.page(&signed_in),
     }
 }
 
-pub(super) async fn form(visitor: Visitor, Path(plan): Path<String>) -> Response {
+pub(super) async fn form(signed_in: SignedIn, Path(plan): Path<String>) -> Response {
     let drawn = async {
-        let catalog = Catalog::read(&visitor.api).await?;
+        let catalog = Catalog::read(&signed_in.api).await?;
         let (_, plan) = catalog.find(&plan)?;
         Ok(New {
-            csrf: visitor.csrf.clone(),
+            csrf: signed_in.csrf.clone(),
             plan: plan.clone(),
             form: Form::new(&plan.schema(Purpose::Create)),
             id: Uuid::new_v4().to_string(),
             account: String::new(),
             subaccount: String::new(),
-            trouble: None,
+            page_error: None,
         })
     };
     match drawn.await {
-        Ok(new) => new.shell(&visitor).page(&new),
-        Err(trouble) => Trouble::page(trouble, &visitor),
+        Ok(new) => new.shell(&signed_in).page(&new),
+        Err(page_error) => PageError::page(page_error, &signed_in),
     }
 }
 
-pub(super) async fn create(visitor: Visitor, Path(plan): Path<String>, fields: Fields) -> Response {
-    match ask(&visitor, &plan, &fields).await {
+pub(super) async fn create(signed_in: SignedIn, Path(plan): Path<String>, fields: Fields) -> Response {
+    match ask(&signed_in, &plan, &fields).await {
         Ok(Ok(id)) => {
             let place = format!("/console/runtimes/{}", path::part(&id));
             Flash::good("Runtime requested. You can leave this page; it continues in the background.")
                 .while_running()
                 .at(&place)
         }
-        Ok(Err(again)) => again.shell(&visitor).page_with(StatusCode::UNPROCESSABLE_ENTITY, &*again),
-        Err(trouble) => trouble.page(&visitor),
+        Ok(Err(again)) => again.shell(&signed_in).page_with(StatusCode::UNPROCESSABLE_ENTITY, &*again),
+        Err(page_error) => page_error.page(&signed_in),
     }
 }
 
 /// The id of the new runtime, or the form once more.
-async fn ask(visitor: &Visitor, plan: &str, fields: &Fields) -> Result<Result<String, Box<New>>, Trouble> {
-    let catalog = Catalog::read(&visitor.api).await?;
+async fn ask(
+    signed_in: &SignedIn,
+    plan: &str,
+    fields: &Fields,
+) -> Result<Result<String, Box<New>>, PageError> {
+    let catalog = Catalog::read(&signed_in.api).await?;
     let (service, plan) = catalog.find(plan)?;
     let mut form = Form::new(&plan.schema(Purpose::Create));
     let parameters = form.take(fields);
     let id = fields.given("id").map_or_else(|| Uuid::new_v4().to_string(), str::to_owned);
-    let again = |form: Form, trouble: Option<String>| {
+    let again = |form: Form, page_error: Option<String>| {
         Box::new(New {
-            csrf: visitor.csrf.clone(),
+            csrf: signed_in.csrf.clone(),
             plan: plan.clone(),
             form,
             id: id.clone(),
             account: fields.text("account").to_owned(),
             subaccount: fields.text("subaccount").to_owned(),
-            trouble,
+            page_error,
         })
     };
     if !form.is_good() {
@@ -110,15 +114,15 @@ async fn ask(visitor: &Visitor, plan: &str, fields: &Fields) -> Result<Result<St
         "plan_id": plan.id,
         "organization_guid": account,
         "space_guid": subaccount,
-        "context": {"globalaccount_id": account, "subaccount_id": subaccount, "user_id": visitor.name()},
+        "context": {"globalaccount_id": account, "subaccount_id": subaccount, "user_id": signed_in.name()},
         "parameters": parameters,
     });
     let at = format!("/v2/service_instances/{}?accepts_incomplete=true", path::part(&id));
-    match visitor.api.put(&at, &body).await {
+    match signed_in.api.put(&at, &body).await {
         Ok(_) => Ok(Ok(id)),
-        Err(trouble) if trouble.status == StatusCode::FORBIDDEN => Err(trouble),
-        Err(trouble) => {
-            let left = form.blame(&trouble.detail);
+        Err(page_error) if page_error.status == StatusCode::FORBIDDEN => Err(page_error),
+        Err(page_error) => {
+            let left = form.blame(&page_error.detail);
             Ok(Err(again(form, left)))
         }
     }

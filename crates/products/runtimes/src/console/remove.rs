@@ -4,7 +4,7 @@ use axum::extract::Path;
 use axum::response::Response;
 
 use super::look::runtime;
-use console::{Fields, Flash, Visitor, confirm, path};
+use console::{Fields, Flash, SignedIn, confirm, path};
 
 /// What is asked, and what is said when it was done.
 struct Removal {
@@ -17,7 +17,7 @@ struct Removal {
     can_wait: bool,
 }
 
-pub(super) async fn deprovision(visitor: Visitor, Path(id): Path<String>, fields: Fields) -> Response {
+pub(super) async fn deprovision(signed_in: SignedIn, Path(id): Path<String>, fields: Fields) -> Response {
     let removal = Removal {
         question: "Deprovision this runtime? The cluster and everything in it is lost for ever.",
         yes: "Deprovision",
@@ -25,10 +25,10 @@ pub(super) async fn deprovision(visitor: Visitor, Path(id): Path<String>, fields
         below: String::new(),
         can_wait: true,
     };
-    remove(&visitor, &id, &fields, &removal).await
+    remove(&signed_in, &id, &fields, &removal).await
 }
 
-pub(super) async fn unbind(visitor: Visitor, Path(id): Path<String>, fields: Fields) -> Response {
+pub(super) async fn unbind(signed_in: SignedIn, Path(id): Path<String>, fields: Fields) -> Response {
     let removal = Removal {
         question: "Take these credentials back? Whoever uses them is locked out.",
         yes: "Unbind",
@@ -36,27 +36,27 @@ pub(super) async fn unbind(visitor: Visitor, Path(id): Path<String>, fields: Fie
         below: format!("/service_bindings/{}", path::part(fields.text("binding"))),
         can_wait: false,
     };
-    remove(&visitor, &id, &fields, &removal).await
+    remove(&signed_in, &id, &fields, &removal).await
 }
 
-async fn remove(visitor: &Visitor, id: &str, fields: &Fields, removal: &Removal) -> Response {
+async fn remove(signed_in: &SignedIn, id: &str, fields: &Fields, removal: &Removal) -> Response {
     let place = format!("/console/runtimes/{}", path::part(id));
     if !confirm::is_confirmed(fields) {
         let Removal { question, yes, .. } = removal;
-        return confirm::page(visitor, &super::SECTION, question, yes, &place, fields);
+        return confirm::page(signed_in, &super::SECTION, question, yes, &place, fields);
     }
     let asked = async {
-        let found = runtime(&visitor.api, id).await?;
+        let found = runtime(&signed_in.api, id).await?;
         let query = path::query([
             ("service_id", found.service_class_id.as_str()),
             ("plan_id", found.service_plan_id.as_str()),
             ("accepts_incomplete", if removal.can_wait { "true" } else { "" }),
         ]);
         let instance = path::part(&found.instance_id);
-        visitor.api.delete(&format!("/v2/service_instances/{instance}{}{query}", removal.below)).await
+        signed_in.api.delete(&format!("/v2/service_instances/{instance}{}{query}", removal.below)).await
     };
     match asked.await {
         Ok(_) => Flash::good(removal.done).at(&place),
-        Err(trouble) => trouble.back(visitor, &place),
+        Err(page_error) => page_error.back(signed_in, &place),
     }
 }

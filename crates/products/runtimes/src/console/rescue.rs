@@ -9,7 +9,7 @@ use engine::Capability;
 
 use super::look::runtime;
 use super::state::can;
-use console::{CsrfToken, Fields, Flash, Shell, Trouble, Visitor, confirm, path};
+use console::{CsrfToken, Fields, Flash, PageError, Shell, SignedIn, confirm, path};
 
 #[derive(Template)]
 #[template(path = "rescue.html")]
@@ -21,98 +21,100 @@ struct Rescue {
     may_expire: bool,
     may_force: bool,
     /// What was wrong, and with which of the three.
-    wrong: Option<(Deed, String)>,
+    wrong: Option<(RescueAction, String)>,
     reason: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Deed {
+enum RescueAction {
     Repair,
     Expire,
     Force,
 }
 
-impl Deed {
-    fn named(text: &str) -> Option<Deed> {
+impl RescueAction {
+    fn named(text: &str) -> Option<RescueAction> {
         match text {
-            "repair" => Some(Deed::Repair),
-            "expire" => Some(Deed::Expire),
-            "force" => Some(Deed::Force),
+            "repair" => Some(RescueAction::Repair),
+            "expire" => Some(RescueAction::Expire),
+            "force" => Some(RescueAction::Force),
             _ => None,
         }
     }
 }
 
 impl Rescue {
-    fn new(visitor: &Visitor, runtime: &Runtime) -> Rescue {
+    fn new(signed_in: &SignedIn, runtime: &Runtime) -> Rescue {
         let (status, can) = (&runtime.status, can(runtime.status.state));
         let has_end = status.expires_at.is_some() && status.expired_at.is_none();
         Rescue {
-            csrf: visitor.csrf.clone(),
+            csrf: signed_in.csrf.clone(),
             id: path::part(&runtime.instance_id),
             at: status.state,
-            may_repair: visitor.can(Capability::Operate) && can.be_repaired,
-            may_expire: visitor.can(Capability::Operate) && has_end && can.be_used,
-            may_force: visitor.can(Capability::Administer) && status.deleted_at.is_none(),
+            may_repair: signed_in.can(Capability::Operate) && can.be_repaired,
+            may_expire: signed_in.can(Capability::Operate) && has_end && can.be_used,
+            may_force: signed_in.can(Capability::Administer) && status.deleted_at.is_none(),
             wrong: None,
             reason: String::new(),
         }
     }
 
-    fn error(&self, deed: Deed) -> Option<&str> {
-        self.wrong.as_ref().filter(|(about, _)| *about == deed).map(|(_, text)| text.as_str())
+    fn error(&self, action: RescueAction) -> Option<&str> {
+        self.wrong.as_ref().filter(|(about, _)| *about == action).map(|(_, text)| text.as_str())
     }
 
-    fn typed(&self, deed: Deed) -> &str {
-        if self.error(deed).is_some() { &self.reason } else { "" }
-    }
-}
-
-fn shell(visitor: &Visitor) -> Shell {
-    Shell::new(visitor, &super::SECTION, "Step in")
-}
-
-pub(super) async fn form(visitor: Visitor, Path(id): Path<String>) -> Response {
-    match runtime(&visitor.api, &id).await {
-        Ok(found) => shell(&visitor).page(&Rescue::new(&visitor, &found)),
-        Err(trouble) => trouble.page(&visitor),
+    fn typed(&self, action: RescueAction) -> &str {
+        if self.error(action).is_some() { &self.reason } else { "" }
     }
 }
 
-pub(super) async fn rescue(visitor: Visitor, Path(id): Path<String>, fields: Fields) -> Response {
+fn shell(signed_in: &SignedIn) -> Shell {
+    Shell::new(signed_in, &super::SECTION, "Step in")
+}
+
+pub(super) async fn form(signed_in: SignedIn, Path(id): Path<String>) -> Response {
+    match runtime(&signed_in.api, &id).await {
+        Ok(found) => shell(&signed_in).page(&Rescue::new(&signed_in, &found)),
+        Err(page_error) => page_error.page(&signed_in),
+    }
+}
+
+pub(super) async fn rescue(signed_in: SignedIn, Path(id): Path<String>, fields: Fields) -> Response {
     let place = format!("/console/runtimes/{}", path::part(&id));
-    let Some(deed) = Deed::named(fields.text("deed")) else {
-        return Trouble::missing("such way to step in").page(&visitor);
+    let Some(action) = RescueAction::named(fields.text("deed")) else {
+        return PageError::missing("such way to step in").page(&signed_in);
     };
-    if deed != Deed::Repair && !confirm::is_confirmed(&fields) {
-        let (question, yes) = match deed {
-            Deed::Force => {
+    if action != RescueAction::Repair && !confirm::is_confirmed(&fields) {
+        let (question, yes) = match action {
+            RescueAction::Force => {
                 ("Forget this runtime? Whatever is left of it must be removed by hand.", "Forget it")
             }
             _ => ("Suspend this runtime for good? Its cluster is taken down.", "Suspend it"),
         };
-        return confirm::page(&visitor, &super::SECTION, question, yes, &place, &fields);
+        return confirm::page(&signed_in, &super::SECTION, question, yes, &place, &fields);
     }
     let reason = Reason { reason: fields.text("reason").to_owned() };
     let id = path::part(&id);
-    let asked = match deed {
-        Deed::Repair => visitor.api.post(&format!("/runtimes/{id}/repair"), &reason).await,
-        Deed::Force => visitor.api.post(&format!("/runtimes/{id}/force-delete"), &reason).await,
-        Deed::Expire => {
+    let asked = match action {
+        RescueAction::Repair => signed_in.api.post(&format!("/runtimes/{id}/repair"), &reason).await,
+        RescueAction::Force => signed_in.api.post(&format!("/runtimes/{id}/force-delete"), &reason).await,
+        RescueAction::Expire => {
             let at = format!("/expire/service_instance/{id}");
-            visitor.api.send(axum::http::Method::PUT, &at, &[], None::<&()>).await
+            signed_in.api.send(axum::http::Method::PUT, &at, &[], None::<&()>).await
         }
     };
     match asked {
         Ok(_) => Flash::good("It is being done.").at(&place),
-        Err(trouble) if trouble.status == StatusCode::BAD_REQUEST => match runtime(&visitor.api, &id).await {
-            Ok(found) => {
-                let wrong = Some((deed, "Say why, in 1 to 500 characters.".to_owned()));
-                let again = Rescue { wrong, reason: reason.reason, ..Rescue::new(&visitor, &found) };
-                shell(&visitor).page_with(StatusCode::UNPROCESSABLE_ENTITY, &again)
+        Err(page_error) if page_error.status == StatusCode::BAD_REQUEST => {
+            match runtime(&signed_in.api, &id).await {
+                Ok(found) => {
+                    let wrong = Some((action, "Say why, in 1 to 500 characters.".to_owned()));
+                    let again = Rescue { wrong, reason: reason.reason, ..Rescue::new(&signed_in, &found) };
+                    shell(&signed_in).page_with(StatusCode::UNPROCESSABLE_ENTITY, &again)
+                }
+                Err(page_error) => page_error.page(&signed_in),
             }
-            Err(trouble) => trouble.page(&visitor),
-        },
-        Err(trouble) => trouble.back(&visitor, &place),
+        }
+        Err(page_error) => page_error.back(&signed_in, &place),
     }
 }

@@ -8,23 +8,23 @@ use engine::{Capability, OperationId};
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::look::{Look, progress, runtime};
+use super::look::{RuntimeLook, progress, runtime};
 use super::state::{Can, can, has_kubeconfig, newest};
-use console::live::{About, OpenPage, Picture, stream};
+use console::live::{LiveTopic, OpenPage, Picture, stream};
 use console::parts::{Chip, Icon, Prose, When};
-use console::{CsrfToken, Shell, Trouble, Visitor, path};
+use console::{CsrfToken, PageError, Shell, SignedIn, path};
 
 #[derive(Template)]
 #[template(path = "show.html")]
-struct Show {
-    now: Now,
+struct RuntimeView {
+    now: RuntimePart,
 }
 
 /// The part of the page that changes.
 #[derive(Template)]
 #[template(path = "now.html")]
-struct Now {
-    look: Look,
+struct RuntimePart {
+    look: RuntimeLook,
     id: String,
     csrf: CsrfToken,
     can: Can,
@@ -35,18 +35,18 @@ struct Now {
     is_admin: bool,
 }
 
-impl Now {
-    fn new(visitor: &Visitor, look: Look) -> Now {
+impl RuntimePart {
+    fn new(signed_in: &SignedIn, look: RuntimeLook) -> RuntimePart {
         let (done, steps) = look.newest.as_ref().map(progress).unwrap_or_default();
-        Now {
+        RuntimePart {
             id: path::part(&look.runtime.instance_id),
-            csrf: visitor.csrf.clone(),
+            csrf: signed_in.csrf.clone(),
             can: can(look.runtime.status.state),
             has_kubeconfig: has_kubeconfig(look.runtime.status.state),
             done,
             steps,
-            is_operator: visitor.can(Capability::Operate),
-            is_admin: visitor.can(Capability::UseBroker),
+            is_operator: signed_in.can(Capability::Operate),
+            is_admin: signed_in.can(Capability::UseBroker),
             look,
         }
     }
@@ -67,35 +67,35 @@ impl Now {
     }
 }
 
-pub(super) async fn show(visitor: Visitor, Path(id): Path<String>) -> Response {
-    match Look::at(&visitor, &id, None).await {
+pub(super) async fn show(signed_in: SignedIn, Path(id): Path<String>) -> Response {
+    match RuntimeLook::at(&signed_in, &id, None).await {
         Ok(look) => {
-            let now = Now::new(&visitor, look);
+            let now = RuntimePart::new(&signed_in, look);
             let title = format!("Runtime {}", now.name().unwrap_or(&now.look.runtime.instance_id));
-            Shell::new(&visitor, &super::SECTION, &title).page(&Show { now })
+            Shell::new(&signed_in, &super::SECTION, &title).page(&RuntimeView { now })
         }
-        Err(trouble) => trouble.page(&visitor),
+        Err(page_error) => page_error.page(&signed_in),
     }
 }
 
-pub(super) async fn live(visitor: Visitor, Path(id): Path<String>) -> Response {
-    let found = runtime(&visitor.api, &id).await.ok();
+pub(super) async fn live(signed_in: SignedIn, Path(id): Path<String>) -> Response {
+    let found = runtime(&signed_in.api, &id).await.ok();
     // Without an operation to watch, the stream looks once in a while.
     let about = found.as_ref().and_then(newest).unwrap_or(Uuid::nil());
-    let page = Open { visitor: visitor.clone(), id, look: None };
-    stream(&visitor, About::Operation(OperationId(about)), page)
+    let page = RuntimeLive { signed_in: signed_in.clone(), id, look: None };
+    stream(&signed_in, LiveTopic::Operation(OperationId(about)), page)
 }
 
-struct Open {
-    visitor: Visitor,
+struct RuntimeLive {
+    signed_in: SignedIn,
     id: String,
-    look: Option<Look>,
+    look: Option<RuntimeLook>,
 }
 
-impl OpenPage for Open {
-    async fn draw(&mut self) -> Result<Picture, Trouble> {
-        let look = Look::at(&self.visitor, &self.id, self.look.as_ref()).await?;
+impl OpenPage for RuntimeLive {
+    async fn draw(&mut self) -> Result<Picture, PageError> {
+        let look = RuntimeLook::at(&self.signed_in, &self.id, self.look.as_ref()).await?;
         self.look = Some(look.clone());
-        Ok(Picture::of(&Now::new(&self.visitor, look)))
+        Ok(Picture::of(&RuntimePart::new(&self.signed_in, look)))
     }
 }

@@ -5,15 +5,15 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::catalog::Catalog;
-use console::{Trouble, Visitor};
+use console::{PageError, SignedIn};
 
 /// What the sandbox has.
 const PLAN: &str = "azure";
 const REGION: &str = "westeurope";
 const TENANT: &str = "try";
 
-pub(super) async fn start(visitor: &Visitor, name: String) -> Result<String, Trouble> {
-    let catalog = Catalog::read(&visitor.api).await?;
+pub(super) async fn start(signed_in: &SignedIn, name: String) -> Result<String, PageError> {
+    let catalog = Catalog::read(&signed_in.api).await?;
     let (service, plan) = catalog.find(PLAN)?;
     let id = Uuid::new_v4();
     let body = json!({
@@ -22,7 +22,7 @@ pub(super) async fn start(visitor: &Visitor, name: String) -> Result<String, Tro
         "parameters": {"name": name, "region": REGION},
     });
     let path = format!("/v2/service_instances/{id}?accepts_incomplete=true");
-    let accepted: Accepted = visitor.api.put(&path, &body).await?.json()?;
+    let accepted: Accepted = signed_in.api.put(&path, &body).await?.json()?;
     Ok(accepted.operation.map_or_else(
         || format!("/console/runtimes/{id}"),
         |operation| format!("/console/operations/{operation}"),

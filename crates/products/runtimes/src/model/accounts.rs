@@ -10,7 +10,7 @@ use engine::{Halt, Resource, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::catalog::Provider;
-use super::instance::Instance;
+use super::instance::InstanceRecord;
 
 /// One account, as it is configured.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -35,7 +35,7 @@ impl Account {
 
 /// Which tenant has an account, and which clusters of it. The row stays when the account is free.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Claim {
+struct AccountClaim {
     account: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     tenant: Option<String>,
@@ -44,7 +44,7 @@ struct Claim {
     users: BTreeSet<String>,
 }
 
-impl Resource for Claim {
+impl Resource for AccountClaim {
     const KIND: &'static str = "cloud_account";
 
     fn labels(&self) -> Vec<(&'static str, String)> {
@@ -54,7 +54,7 @@ impl Resource for Claim {
 
 /// A cluster that needs an account.
 #[derive(Debug, Clone, Copy)]
-pub struct User<'a> {
+pub struct AccountUser<'a> {
     pub tenant: &'a str,
     /// The resource of its instance.
     pub resource: &'a str,
@@ -109,7 +109,7 @@ impl Accounts {
 
     /// The account for this cluster: its tenant's own, one that the tenant has already, a free one, or the shared one.
     /// `None` when all are taken.
-    pub async fn claim(&self, user: User<'_>, now: Timestamp) -> Result<Option<String>, Halt> {
+    pub async fn claim(&self, user: AccountUser<'_>, now: Timestamp) -> Result<Option<String>, Halt> {
         let fitting = || self.accounts.iter().filter(|account| account.provider == user.provider);
         if let Some(own) = fitting().find(|account| account.tenant.as_deref() == Some(user.tenant)) {
             return Ok(Some(own.name.clone()));
@@ -124,7 +124,7 @@ impl Accounts {
 
     /// Claims the account with this name. `false` where the tenant may not have it: the account is unknown, of another
     /// provider, or of another tenant.
-    pub async fn claim_named(&self, name: &str, user: User<'_>, now: Timestamp) -> Result<bool, Halt> {
+    pub async fn claim_named(&self, name: &str, user: AccountUser<'_>, now: Timestamp) -> Result<bool, Halt> {
         match self.fitting(name, user) {
             Some(account) if account.is_claimable() => self.take(name, user, now).await,
             found => Ok(found.is_some()),
@@ -132,14 +132,14 @@ impl Accounts {
     }
 
     /// As `claim_named`, and takes nothing.
-    pub async fn may_claim(&self, name: &str, user: User<'_>) -> Result<bool, Halt> {
+    pub async fn may_claim(&self, name: &str, user: AccountUser<'_>) -> Result<bool, Halt> {
         let Some(account) = self.fitting(name, user) else { return Ok(false) };
         let row = self.store.resource(&self::name(&account.name)).await.map_err(lost)?;
         let holder = row.as_ref().map(read).transpose()?.and_then(|claim| claim.tenant);
         Ok(!account.is_claimable() || holder.is_none_or(|holder| holder == user.tenant))
     }
 
-    fn fitting(&self, name: &str, user: User<'_>) -> Option<&Account> {
+    fn fitting(&self, name: &str, user: AccountUser<'_>) -> Option<&Account> {
         let is_open = |account: &&Account| account.tenant.as_deref().is_none_or(|own| own == user.tenant);
         let found = self.accounts.iter().find(|one| one.name == name && one.provider == user.provider);
         found.filter(is_open)
@@ -157,7 +157,7 @@ impl Accounts {
     /// Removes the cluster from every claim of its tenant. An account without users is free.
     pub async fn release(&self, tenant: &str, leaving: &str, now: Timestamp) -> Result<(), Halt> {
         let query = ResourceQuery {
-            kind: Claim::KIND.into(),
+            kind: AccountClaim::KIND.into(),
             labels: vec![("tenant".into(), vec![tenant.to_owned()])],
             limit: CLAIMS_MAX,
             ..ResourceQuery::default()
@@ -193,7 +193,7 @@ impl Accounts {
     /// Whether another cluster runs in the account, by the records of instances: releases before 0.2 wrote no users.
     async fn is_used(&self, account: &str, leaving: &str) -> Result<bool, Halt> {
         let query = ResourceQuery {
-            kind: Instance::KIND.into(),
+            kind: InstanceRecord::KIND.into(),
             labels: vec![("cloud_account".into(), vec![account.to_owned()])],
             limit: 2,
             ..ResourceQuery::default()
@@ -204,12 +204,12 @@ impl Accounts {
 
     /// Whether the account is the tenant's now, with this cluster among its users. Always writes: a release that read
     /// the claim before must not free it afterwards.
-    async fn take(&self, account: &str, user: User<'_>, now: Timestamp) -> Result<bool, Halt> {
+    async fn take(&self, account: &str, user: AccountUser<'_>, now: Timestamp) -> Result<bool, Halt> {
         for _ in 0..LOOKS_MAX {
             let row = self.store.resource(&name(account)).await.map_err(lost)?;
             let claim = row.as_ref().map(read).transpose()?;
             let expect = row.as_ref().map_or(Expect::Absent, |row| Expect::Version(row.version));
-            let mut claim = claim.unwrap_or_else(|| Claim::free(account));
+            let mut claim = claim.unwrap_or_else(|| AccountClaim::free(account));
             match &claim.tenant {
                 Some(holder) if holder != user.tenant => return Ok(false),
                 Some(_) => {}
@@ -225,22 +225,22 @@ impl Accounts {
         Err(contended(&name(account)))
     }
 
-    async fn write(&self, claim: &Claim, expect: Expect, at: Timestamp) -> Result<bool, Halt> {
-        let portrait = Some(claim.portrait().map_err(Halt::fail)?);
+    async fn write(&self, claim: &AccountClaim, expect: Expect, at: Timestamp) -> Result<bool, Halt> {
+        let record_update = Some(claim.record_update().map_err(Halt::fail)?);
         let (name, tenant) = (name(&claim.account), claim.tenant.clone().unwrap_or_default());
-        let write = ResourceWrite { name, tenant, expect, portrait, at };
+        let write = ResourceWrite { name, tenant, expect, record_update, at };
         let receipt = self.store.commit(Write::Resource(Box::new(write))).await.map_err(lost)?;
         Ok(receipt == Receipt::Saved)
     }
 }
 
-impl Claim {
-    fn free(account: &str) -> Claim {
-        Claim { account: account.to_owned(), tenant: None, users: BTreeSet::new() }
+impl AccountClaim {
+    fn free(account: &str) -> AccountClaim {
+        AccountClaim { account: account.to_owned(), tenant: None, users: BTreeSet::new() }
     }
 }
 
-fn read(row: &ResourceRow) -> Result<Claim, Halt> {
+fn read(row: &ResourceRow) -> Result<AccountClaim, Halt> {
     serde_json::from_str(&row.record)
         .map_err(|error| Halt::fail(format!("the record {} cannot be read: {error}", row.name)))
 }

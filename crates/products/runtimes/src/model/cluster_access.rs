@@ -7,7 +7,7 @@ use engine::Halt;
 use engine::secret::SecretString;
 use http_client::DriverError;
 use kubernetes::{Cluster, Clusters};
-use provisioner::{Caller, OperationState, OperationType, Provisioner, RuntimeStatus};
+use provisioner::{OnBehalfOf, OperationState, OperationType, Provisioner, RuntimeStatus};
 use sha2::{Digest, Sha256};
 
 use crate::clients::Clients;
@@ -35,7 +35,7 @@ impl ClusterAccess {
     /// Asked anew each time: the Provisioner may have rotated it.
     pub(crate) async fn kubeconfig(
         &self,
-        caller: Caller<'_>,
+        caller: OnBehalfOf<'_>,
         runtime_id: &str,
     ) -> Result<SecretString, Halt> {
         kubeconfig(self.provisioner.runtime_status(caller, runtime_id).await?)
@@ -49,7 +49,7 @@ impl ClusterAccess {
     /// its service account is deleted, and not at all without the role. A cluster that is gone has neither.
     pub(crate) async fn remove_account(
         &self,
-        caller: Caller<'_>,
+        caller: OnBehalfOf<'_>,
         runtime_id: &str,
         name: &str,
     ) -> Result<(), Halt> {

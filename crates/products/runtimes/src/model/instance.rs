@@ -11,7 +11,7 @@ use super::{DEPROVISION, PROVISION, UPDATE};
 /// Kept as long as the instance exists, and as a tombstone after that. What a user sent is sealed: nobody knows
 /// which of it is a secret.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Instance {
+pub struct InstanceRecord {
     pub instance_id: String,
     pub service_id: String,
     pub plan_id: String,
@@ -70,7 +70,7 @@ pub struct Instance {
     pub gone_at: Option<Timestamp>,
 }
 
-impl Resource for Instance {
+impl Resource for InstanceRecord {
     const KIND: &'static str = "runtime";
 
     fn labels(&self) -> Vec<(&'static str, String)> {
@@ -99,7 +99,7 @@ impl Resource for Instance {
     }
 }
 
-impl Instance {
+impl InstanceRecord {
     /// A record with nothing in it but what every record has.
     pub fn new(
         instance_id: &str,
@@ -107,8 +107,8 @@ impl Instance {
         plan_id: &str,
         parameters: Sealed,
         context: Sealed,
-    ) -> Instance {
-        Instance {
+    ) -> InstanceRecord {
+        InstanceRecord {
             instance_id: instance_id.to_owned(),
             service_id: service_id.to_owned(),
             plan_id: plan_id.to_owned(),
@@ -201,7 +201,7 @@ pub enum Status {
     Gone,
 }
 
-impl Instance {
+impl InstanceRecord {
     /// Read from the record and from the newest operation on it.
     pub fn status(&self, workflow: Option<&str>, phase: Option<Phase>) -> Status {
         if self.gone_at.is_some() {

@@ -15,10 +15,10 @@ pub mod settings;
 
 pub use binding::Binding;
 pub use components::{Component, Components};
-pub use instance::{Instance, Status, seal_json};
+pub use instance::{InstanceRecord, Status, seal_json};
 pub use parameters::Parameters;
 pub use plan_quota::PlanQuota;
-pub use settings::{AuditLog, Runtimes, ServiceManager, UnknownOutcome};
+pub use settings::{AuditLog, RuntimesSettings, ServiceManager, UnknownOutcome};
 
 pub const PROVISION: &str = "runtime.provision";
 pub const DEPROVISION: &str = "runtime.deprovision";

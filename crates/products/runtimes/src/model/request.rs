@@ -10,11 +10,11 @@ use provisioner::{
     RuntimeInput, UpgradeShootInput,
 };
 
-use super::catalog::{Plan, Provider};
-use super::instance::Instance;
+use super::catalog::{CatalogPlan, Provider};
+use super::instance::InstanceRecord;
 use super::parameters::{Oidc, Parameters};
-use super::settings::Runtimes;
-use engine::overrides::{Entries, Taken, Value};
+use super::settings::RuntimesSettings;
+use engine::overrides::{Entries, PassOverrides, Value};
 
 /// Labels by which a runtime belongs to an instance and to one try of making it.
 pub(crate) const INSTANCE_LABEL: &str = "broker_instance_id";
@@ -31,23 +31,26 @@ const AWS_ZONES: [(&str, &str, &str); 3] = [
 ];
 
 /// Everything a request is made of.
-pub(crate) struct Ingredients<'a> {
-    pub(crate) runtimes: &'a Runtimes,
-    pub(crate) plan: &'a Plan,
-    pub(crate) instance: &'a Instance,
+pub(crate) struct RequestInputs<'a> {
+    pub(crate) runtimes: &'a RuntimesSettings,
+    pub(crate) plan: &'a CatalogPlan,
+    pub(crate) instance: &'a InstanceRecord,
     pub(crate) parameters: &'a Parameters,
     pub(crate) cloud_account: &'a str,
     pub(crate) token: &'a str,
 }
 
 /// A request, and the components that got overrides but are not part of it.
-pub(crate) struct Made<T> {
+pub(crate) struct BuiltRequest<T> {
     pub(crate) request: T,
     pub(crate) unknown_components: Vec<String>,
 }
 
-pub(crate) fn provision(from: &Ingredients<'_>, overrides: Taken) -> Made<ProvisionRuntimeInput> {
-    let Made { request: kyma, unknown_components } = kyma(from, overrides);
+pub(crate) fn provision(
+    from: &RequestInputs<'_>,
+    overrides: PassOverrides,
+) -> BuiltRequest<ProvisionRuntimeInput> {
+    let BuiltRequest { request: kyma, unknown_components } = kyma(from, overrides);
     let labels = BTreeMap::from([
         (INSTANCE_LABEL.to_owned(), from.instance.instance_id.clone()),
         (SUBACCOUNT_LABEL.to_owned(), from.instance.subaccount.clone()),
@@ -62,10 +65,10 @@ pub(crate) fn provision(from: &Ingredients<'_>, overrides: Taken) -> Made<Provis
         },
         kyma_config: Some(kyma),
     };
-    Made { request, unknown_components }
+    BuiltRequest { request, unknown_components }
 }
 
-pub(crate) fn kyma(from: &Ingredients<'_>, overrides: Taken) -> Made<KymaConfigInput> {
+pub(crate) fn kyma(from: &RequestInputs<'_>, overrides: PassOverrides) -> BuiltRequest<KymaConfigInput> {
     let mut left = overrides.components;
     let components = from.runtimes.components.wanted(&from.parameters.components).map(|component| {
         ComponentConfigurationInput {
@@ -85,11 +88,11 @@ pub(crate) fn kyma(from: &Ingredients<'_>, overrides: Taken) -> Made<KymaConfigI
         configuration: entries(overrides.global),
         conflict_strategy: Some(ConflictStrategy::Replace),
     };
-    Made { request, unknown_components: left.into_keys().collect() }
+    BuiltRequest { request, unknown_components: left.into_keys().collect() }
 }
 
 /// What an update changes in the cluster; everything else stays.
-pub(crate) fn upgrade_shoot(plan: &Plan, old: &Parameters, new: &Parameters) -> UpgradeShootInput {
+pub(crate) fn upgrade_shoot(plan: &CatalogPlan, old: &Parameters, new: &Parameters) -> UpgradeShootInput {
     fn changed<T: PartialEq + Clone>(old: Option<&T>, new: Option<&T>) -> Option<T> {
         new.filter(|_| old != new).cloned()
     }
@@ -107,7 +110,7 @@ pub(crate) fn upgrade_shoot(plan: &Plan, old: &Parameters, new: &Parameters) -> 
     UpgradeShootInput { gardener_config: gardener, administrators }
 }
 
-fn gardener(from: &Ingredients<'_>) -> GardenerConfigInput {
+fn gardener(from: &RequestInputs<'_>) -> GardenerConfigInput {
     let (parameters, defaults) = (from.parameters, &from.plan.defaults);
     let worker_cidr = parameters.networking.as_ref().and_then(|networking| networking.nodes.clone());
     GardenerConfigInput {
@@ -148,7 +151,7 @@ fn gardener(from: &Ingredients<'_>) -> GardenerConfigInput {
     }
 }
 
-fn specific(from: &Ingredients<'_>) -> ProviderSpecificInput {
+fn specific(from: &RequestInputs<'_>) -> ProviderSpecificInput {
     let region = &from.instance.region;
     let cidr = from.plan.defaults.worker_cidr.clone();
     let asked = from.parameters.zones.clone();

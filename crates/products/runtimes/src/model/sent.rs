@@ -2,32 +2,32 @@
 
 use engine::prelude::*;
 
-use engine::overrides::{Entries, Taken, Value};
+use engine::overrides::{Entries, PassOverrides, Value};
 
 /// What is kept goes with every save of its operation.
 const ENTRIES_MAX: usize = 100;
 const CHARS_MAX: usize = 120;
 
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Sent {
-    overrides: Vec<Entry>,
+pub(crate) struct SentOverrides {
+    overrides: Vec<SentEntry>,
     /// So many more than are listed.
     #[serde(default, skip_serializing_if = "is_zero")]
     more: usize,
 }
 
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Entry {
+struct SentEntry {
     /// Nothing for all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     component: Option<String>,
     key: String,
-    value: Kept,
+    value: SentValue,
 }
 
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Kept {
+enum SentValue {
     /// As it was sent, or its beginning.
     Plain(String),
     /// Made of what whoever asked has sent, which is sealed elsewhere.
@@ -35,27 +35,27 @@ enum Kept {
     Secret,
 }
 
-impl Fact for Sent {
+impl Fact for SentOverrides {
     const KEY: &'static str = "runtime.overrides";
 }
 
-impl Sent {
-    pub(crate) fn of(taken: &Taken) -> Sent {
+impl SentOverrides {
+    pub(crate) fn of(taken: &PassOverrides) -> SentOverrides {
         let of_components = taken.components.iter().flat_map(|(name, entries)| kept(Some(name), entries));
         let mut all = of_components.chain(kept(None, &taken.global));
         let overrides = all.by_ref().take(ENTRIES_MAX).collect();
-        Sent { overrides, more: all.count() }
+        SentOverrides { overrides, more: all.count() }
     }
 }
 
-fn kept<'a>(component: Option<&'a String>, entries: &'a Entries) -> impl Iterator<Item = Entry> + 'a {
-    entries.iter().map(move |(key, value)| Entry {
+fn kept<'a>(component: Option<&'a String>, entries: &'a Entries) -> impl Iterator<Item = SentEntry> + 'a {
+    entries.iter().map(move |(key, value)| SentEntry {
         component: component.cloned(),
         key: key.clone(),
         value: match value {
-            Value::Public(text) => Kept::Plain(beginning(text)),
-            Value::Plain(_) => Kept::Private,
-            Value::Secret(_) => Kept::Secret,
+            Value::Public(text) => SentValue::Plain(beginning(text)),
+            Value::Plain(_) => SentValue::Private,
+            Value::Secret(_) => SentValue::Secret,
         },
     })
 }
@@ -86,7 +86,7 @@ mod tests {
         overrides
             .append("core", [public("a", "1"), plain("b", "of-the-tenant"), secret("c", "s3cret".into())]);
         overrides.append_global([public("g", long.as_str())]);
-        let kept = serde_json::to_value(Sent::of(&overrides.take())).unwrap();
+        let kept = serde_json::to_value(SentOverrides::of(&overrides.take())).unwrap();
         let expected = json!({"overrides": [
             {"component": "core", "key": "a", "value": {"plain": "1"}},
             {"component": "core", "key": "b", "value": "private"},
@@ -100,7 +100,7 @@ mod tests {
     fn what_is_too_much_is_counted() {
         let mut overrides = Overrides::default();
         overrides.append_global((0..ENTRIES_MAX + 3).map(|n| public(&format!("k{n}"), "1")));
-        let sent = Sent::of(&overrides.take());
+        let sent = SentOverrides::of(&overrides.take());
         assert_eq!((sent.overrides.len(), sent.more), (ENTRIES_MAX, 3));
     }
 }

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use engine::secret::SecretString;
 
-use super::catalog::{Catalog, Plan};
+use super::catalog::{Catalog, CatalogPlan};
 use super::components::Components;
 
 #[derive(Debug, Clone)]
-pub struct Runtimes {
+pub struct RuntimesSettings {
     pub catalog: Arc<Catalog>,
     pub components: Arc<Components>,
     /// Of runtimes whose request names none.
@@ -53,9 +53,9 @@ pub struct AuditLog {
     pub password: SecretString,
 }
 
-impl Default for Runtimes {
+impl Default for RuntimesSettings {
     fn default() -> Self {
-        Runtimes {
+        RuntimesSettings {
             catalog: Arc::new(Catalog::built_in()),
             components: Arc::new(Components::built_in()),
             kyma_version: "1.24.8".into(),
@@ -72,8 +72,8 @@ impl Default for Runtimes {
 
 const POLL_FIRST: Duration = Duration::from_millis(200);
 
-impl Runtimes {
-    pub fn plan(&self, id: &str) -> Result<&Plan, String> {
+impl RuntimesSettings {
+    pub fn plan(&self, id: &str) -> Result<&CatalogPlan, String> {
         self.catalog.plan(id).ok_or_else(|| {
             format!("the catalog has no plan {id} any longer; put it back until its last instance is gone")
         })

@@ -1,29 +1,32 @@
 //! Hands operations to the engine, with the credentials of who asked for them.
 
-use crate::model::errand::{self, Errand, Request};
-use crate::model::{Credentials, DELETE, Refusal, UPDATE};
-use engine::{Accepted, OperationId, SubmitError, Workflow};
+use crate::model::caller_credentials::{self, CallerCredentials, Request};
+use crate::model::{DELETE, NebulaCredentials, RuntimeError, UPDATE};
+use engine::{AcceptedOperation, OperationId, SubmitError, Workflow};
 use tracing::warn;
 
 use super::error::broken;
-use super::{Counter, error};
+use super::{ServerlessShared, error};
 use server::http::Failure;
 
 /// What became of a request to begin an operation.
-pub(crate) enum Taken {
-    Accepted(Accepted),
+pub(crate) enum AcceptResult {
+    Accepted(AcceptedOperation),
     /// This operation works on the same runtime.
     Busy(OperationId),
     /// The key stands for something else.
     KeyReused,
 }
 
-impl Counter {
-    pub(crate) async fn accept<W: Workflow>(&self, request: &Request<'_, W>) -> Result<Taken, Failure> {
-        match errand::accept(&self.app.engine, request).await {
-            Ok(accepted) => Ok(Taken::Accepted(accepted)),
-            Err(SubmitError::Busy { operation }) => Ok(Taken::Busy(operation)),
-            Err(SubmitError::KeyReused) => Ok(Taken::KeyReused),
+impl ServerlessShared {
+    pub(crate) async fn accept<W: Workflow>(
+        &self,
+        request: &Request<'_, W>,
+    ) -> Result<AcceptResult, Failure> {
+        match caller_credentials::accept(&self.app.engine, request).await {
+            Ok(accepted) => Ok(AcceptResult::Accepted(accepted)),
+            Err(SubmitError::Busy { operation }) => Ok(AcceptResult::Busy(operation)),
+            Err(SubmitError::KeyReused) => Ok(AcceptResult::KeyReused),
             Err(SubmitError::Changed) => Err(error::busy("others are changing it at this moment".to_owned())),
             Err(SubmitError::Store(error)) => Err(error.into()),
             // The text may repeat what was sent.
@@ -35,10 +38,10 @@ impl Counter {
     }
 
     /// Who OpenNebula says it is, which is whose operations these are.
-    pub(crate) async fn tenant(&self, credentials: &Credentials) -> Result<String, Failure> {
-        let user = self.door.serverless.nebula.user(credentials).await;
-        let user = user.map_err(|error| Refusal::of("Failed to read the user", &error))?;
-        Ok(Errand::tenant(&user.name))
+    pub(crate) async fn tenant(&self, credentials: &NebulaCredentials) -> Result<String, Failure> {
+        let user = self.api_parts.serverless.nebula.user(credentials).await;
+        let user = user.map_err(|error| RuntimeError::of("Failed to read the user", &error))?;
+        Ok(CallerCredentials::tenant(&user.name))
     }
 
     pub(crate) async fn workflow_of(&self, operation: OperationId) -> Result<Option<String>, Failure> {

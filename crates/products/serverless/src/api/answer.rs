@@ -13,45 +13,49 @@ const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("preference-appli
 
 /// What the log says about an answer; it travels with the response to where the log is written.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Told {
+pub(crate) struct LogNote {
     pub(crate) body: String,
     /// What was done with the runtime, in one word.
     pub(crate) entry: Option<&'static str>,
 }
 
 /// An answer on its way out.
-pub(crate) struct Answer {
+pub(crate) struct RuntimeResponse {
     status: StatusCode,
     headers: HeaderMap,
-    told: Told,
+    told: LogNote,
 }
 
-impl Answer {
+impl RuntimeResponse {
     /// Members come in the order of the type.
-    pub(crate) fn new(status: StatusCode, body: &impl Serialize) -> Result<Answer, Failure> {
+    pub(crate) fn new(status: StatusCode, body: &impl Serialize) -> Result<RuntimeResponse, Failure> {
         let body = serde_json::to_string(body).map_err(|error| broken(&error.to_string()))?;
-        Ok(Answer::of(status, body))
+        Ok(RuntimeResponse::of(status, body))
     }
 
     /// A body that is JSON already.
-    pub(crate) fn of(status: StatusCode, body: String) -> Answer {
-        Answer {
+    pub(crate) fn of(status: StatusCode, body: String) -> RuntimeResponse {
+        RuntimeResponse {
             status,
             headers: HeaderMap::from_iter([(CONTENT_TYPE, JSON)]),
-            told: Told { body, entry: None },
+            told: LogNote { body, entry: None },
         }
     }
 
-    pub(crate) fn ok(body: &impl Serialize) -> Result<Answer, Failure> {
-        Answer::new(StatusCode::OK, body)
+    pub(crate) fn ok(body: &impl Serialize) -> Result<RuntimeResponse, Failure> {
+        RuntimeResponse::new(StatusCode::OK, body)
     }
 
     /// 204: no body, and no type of one.
-    pub(crate) fn nothing() -> Answer {
-        Answer { status: StatusCode::NO_CONTENT, headers: HeaderMap::new(), told: Told::default() }
+    pub(crate) fn nothing() -> RuntimeResponse {
+        RuntimeResponse {
+            status: StatusCode::NO_CONTENT,
+            headers: HeaderMap::new(),
+            told: LogNote::default(),
+        }
     }
 
-    pub(crate) fn entry(mut self, entry: &'static str) -> Answer {
+    pub(crate) fn entry(mut self, entry: &'static str) -> RuntimeResponse {
         self.told.entry = Some(entry);
         self
     }
@@ -65,19 +69,19 @@ impl Answer {
     }
 
     /// At the path of what was made.
-    pub(crate) fn at(mut self, path: &str) -> Answer {
+    pub(crate) fn at(mut self, path: &str) -> RuntimeResponse {
         self.headers.extend(HeaderValue::from_str(path).ok().map(|path| (LOCATION, path)));
         self
     }
 
     /// As the caller asked for, it does not wait.
-    pub(crate) fn not_waiting(mut self) -> Answer {
+    pub(crate) fn not_waiting(mut self) -> RuntimeResponse {
         self.headers.insert(PREFERENCE_APPLIED, HeaderValue::from_static("respond-async"));
         self
     }
 
     /// The same key was used before.
-    pub(crate) fn replayed(mut self, replayed: bool) -> Answer {
+    pub(crate) fn replayed(mut self, replayed: bool) -> RuntimeResponse {
         if replayed {
             self.headers.insert(IDEMPOTENCY_REPLAYED, HeaderValue::from_static("true"));
         }
@@ -85,7 +89,7 @@ impl Answer {
     }
 }
 
-impl IntoResponse for Answer {
+impl IntoResponse for RuntimeResponse {
     fn into_response(self) -> Response {
         let mut response = (self.status, self.headers, self.told.body.clone()).into_response();
         if self.status == StatusCode::NO_CONTENT {

@@ -1,13 +1,13 @@
-//! Who asks: a user of OpenNebula. This door only reads who it claims to be; OpenNebula decides.
+//! Who asks: a user of OpenNebula. This API only reads who it claims to be; OpenNebula decides.
 
-use crate::model::Credentials;
+use crate::model::NebulaCredentials;
 use axum::extract::FromRequestParts;
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method};
 use engine::Capability;
 
-use super::{Counter, Desk, error};
+use super::{ServerlessShared, ServerlessState, error};
 use server::http::Failure;
 use server::principal::Principal;
 
@@ -15,29 +15,29 @@ use server::principal::Principal;
 const HEADER_BYTES_MAX: usize = 8 * 1024;
 
 /// What a request shows to be let in. Nobody has looked yet whether it is good.
-pub(crate) struct Claim(pub(crate) Credentials);
+pub(crate) struct BasicClaim(pub(crate) NebulaCredentials);
 
-impl FromRequestParts<Desk> for Claim {
+impl FromRequestParts<ServerlessState> for BasicClaim {
     type Rejection = Failure;
 
-    async fn from_request_parts(parts: &mut Parts, desk: &Desk) -> Result<Claim, Failure> {
+    async fn from_request_parts(parts: &mut Parts, shared: &ServerlessState) -> Result<BasicClaim, Failure> {
         match parts.extensions.get::<Principal>() {
-            Some(principal) => lent(desk, principal, &parts.method).map(Claim),
-            None => claimed(&parts.headers).map(Claim),
+            Some(principal) => lent(shared, principal, &parts.method).map(BasicClaim),
+            None => claimed(&parts.headers).map(BasicClaim),
         }
     }
 }
 
 /// Somebody of ours is nobody in OpenNebula: they get the steward's name there, for what their role allows.
-fn lent(desk: &Counter, who: &Principal, method: &Method) -> Result<Credentials, Failure> {
+fn lent(shared: &ServerlessShared, who: &Principal, method: &Method) -> Result<NebulaCredentials, Failure> {
     let needed = if method.is_safe() { Capability::Read } else { Capability::Administer };
     if !who.can(needed) {
         return Err(error::role(needed.role(), who.role()));
     }
-    desk.door.steward.clone().ok_or_else(error::no_steward)
+    shared.api_parts.all_users.clone().ok_or_else(error::no_all_users)
 }
 
-pub(crate) fn claimed(headers: &HeaderMap) -> Result<Credentials, Failure> {
+pub(crate) fn claimed(headers: &HeaderMap) -> Result<NebulaCredentials, Failure> {
     let mut values = headers.get_all(AUTHORIZATION).iter();
     let Some(value) = values.next() else { return Err(error::authentication_required()) };
     if values.next().is_some() {
@@ -50,7 +50,7 @@ pub(crate) fn claimed(headers: &HeaderMap) -> Result<Credentials, Failure> {
         return Err(error::unsupported_scheme());
     }
     // The reason is not told: it could say something about the password.
-    Credentials::from_basic(payload.trim()).map_err(|_| error::unsupported_scheme())
+    NebulaCredentials::from_basic(payload.trim()).map_err(|_| error::unsupported_scheme())
 }
 
 #[cfg(test)]

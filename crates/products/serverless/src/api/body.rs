@@ -4,18 +4,18 @@
 use axum::body::Bytes;
 use axum::extract::{FromRequest, Request};
 
-use super::{Desk, journal};
+use super::{ServerlessState, journal};
 use server::http::{Failure, body};
 
 /// What a request sent.
-pub(crate) struct Sent(pub(crate) Bytes);
+pub(crate) struct RequestBody(pub(crate) Bytes);
 
-impl FromRequest<Desk> for Sent {
+impl FromRequest<ServerlessState> for RequestBody {
     type Rejection = Failure;
 
-    async fn from_request(request: Request, desk: &Desk) -> Result<Sent, Failure> {
-        let bytes = body::read(request, desk.door.body_limit_bytes).await?;
+    async fn from_request(request: Request, shared: &ServerlessState) -> Result<RequestBody, Failure> {
+        let bytes = body::read(request, shared.api_parts.body_limit_bytes).await?;
         journal::sent(&bytes);
-        Ok(Sent(bytes))
+        Ok(RequestBody(bytes))
     }
 }

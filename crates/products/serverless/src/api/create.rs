@@ -1,20 +1,20 @@
 //! `POST /serverless-runtimes`
 
-use crate::model::errand::Request;
-use crate::model::{Credentials, Errand, Spec};
+use crate::model::caller_credentials::Request;
+use crate::model::{CallerCredentials, NebulaCredentials, Spec};
 use crate::workflows::create as workflow;
 use axum::extract::State;
-use engine::{Accepted, AskError, OperationId, Timestamp, Verb};
+use engine::{AcceptedOperation, AskError, OperationId, PhaseVerb, Timestamp};
 use tracing::warn;
 
-use super::accept::Taken;
-use super::answer::Answer;
-use super::auth::Claim;
-use super::body::Sent;
+use super::accept::AcceptResult;
+use super::answer::RuntimeResponse;
+use super::auth::BasicClaim;
+use super::body::RequestBody;
 use super::error::broken;
-use super::key::{Key, Manner};
+use super::key::{RequestKey, RequestOptions};
 use super::wire::Action;
-use super::{Counter, Desk, error, journal, operation, outcome, wire};
+use super::{ServerlessShared, ServerlessState, error, journal, operation, outcome, wire};
 use server::http::Failure;
 
 /// Makes a runtime.
@@ -41,72 +41,81 @@ use server::http::Failure;
     )
 )]
 pub(crate) async fn create(
-    State(desk): State<Desk>,
-    Claim(credentials): Claim,
-    manner: Manner,
-    Sent(body): Sent,
-) -> Result<Answer, Failure> {
+    State(shared): State<ServerlessState>,
+    BasicClaim(credentials): BasicClaim,
+    manner: RequestOptions,
+    RequestBody(body): RequestBody,
+) -> Result<RuntimeResponse, Failure> {
     journal::received("Create a Serverless Runtime");
-    let began = desk.app.engine.now();
+    let began = shared.app.engine.now();
     let spec = Spec::parse(&body)?;
-    let made = begin(&desk, &credentials, manner.key.as_ref(), spec).await?;
+    let made = begin(&shared, &credentials, manner.key.as_ref(), spec).await?;
     if manner.is_async {
         return operation::under_way(made.id, Action::Create).map(|answer| answer.replayed(made.repeated));
     }
-    let answer = wait(&desk, made.id, began, manner.key.is_some()).await?;
+    let answer = wait(&shared, made.id, began, manner.key.is_some()).await?;
     Ok(answer.replayed(made.repeated))
 }
 
 /// Nobody gets a row in the database before OpenNebula knows them.
 async fn begin(
-    desk: &Counter,
-    credentials: &Credentials,
-    key: Option<&Key>,
+    shared: &ServerlessShared,
+    credentials: &NebulaCredentials,
+    key: Option<&RequestKey>,
     spec: Spec,
-) -> Result<Accepted, Failure> {
+) -> Result<AcceptedOperation, Failure> {
     let name = match key {
         None => uuid::Uuid::from_u128(rand::random()),
         Some(key) => {
             let asked = serde_json::to_string(&spec).map_err(|error| broken(&error.to_string()))?;
-            key.name(&desk.tenant(credentials).await?, &asked)
+            key.name(&shared.tenant(credentials).await?, &asked)
         }
     };
-    let resource = Errand::resource_of_new(&name.to_string());
-    if let Some(before) = made_before(desk, key, &resource).await? {
+    let resource = CallerCredentials::resource_of_new(&name.to_string());
+    if let Some(before) = made_before(shared, key, &resource).await? {
         return Ok(before);
     }
-    let params = workflow::prepare(&desk.door.serverless, credentials, spec).await?;
+    let params = workflow::prepare(&shared.api_parts.serverless, credentials, spec).await?;
     let idempotency_key = key.map(|key| key.0.as_str());
     let request =
         Request::<workflow::Create> { resource: &resource, params: &params, credentials, idempotency_key };
-    match desk.accept(&request).await? {
-        Taken::Accepted(accepted) => Ok(accepted),
-        Taken::Busy(id) => Ok(Accepted { id, repeated: true }),
+    match shared.accept(&request).await? {
+        AcceptResult::Accepted(accepted) => Ok(accepted),
+        AcceptResult::Busy(id) => Ok(AcceptedOperation { id, repeated: true }),
         // The same request at the same moment may have found other templates.
-        Taken::KeyReused => made_before(desk, key, &resource).await?.ok_or_else(error::key_reused),
+        AcceptResult::KeyReused => made_before(shared, key, &resource).await?.ok_or_else(error::key_reused),
     }
 }
 
 /// The operation that the same request began before.
-async fn made_before(desk: &Counter, key: Option<&Key>, resource: &str) -> Result<Option<Accepted>, Failure> {
+async fn made_before(
+    shared: &ServerlessShared,
+    key: Option<&RequestKey>,
+    resource: &str,
+) -> Result<Option<AcceptedOperation>, Failure> {
     if key.is_none() {
         return Ok(None);
     }
-    let row = desk.app.engine.resource(resource).await?;
-    Ok(row.and_then(|row| row.operation).map(|id| Accepted { id, repeated: true }))
+    let row = shared.app.engine.resource(resource).await?;
+    Ok(row.and_then(|row| row.operation).map(|id| AcceptedOperation { id, repeated: true }))
 }
 
 /// Whoever gives up without a key never learns the id of the runtime, so it is taken back. With a key the same
 /// request leads back to it.
-async fn wait(desk: &Counter, id: OperationId, began: Timestamp, has_key: bool) -> Result<Answer, Failure> {
-    if let Some(found) = desk.wait_for(id, began).await? {
+async fn wait(
+    shared: &ServerlessShared,
+    id: OperationId,
+    began: Timestamp,
+    has_key: bool,
+) -> Result<RuntimeResponse, Failure> {
+    if let Some(found) = shared.wait_for(id, began).await? {
         return outcome::answer(&found, Action::Create);
     }
-    let (late, goes_back) = desk.late(id, LATE).await?;
+    let (late, goes_back) = shared.late(id, LATE).await?;
     if !has_key && !goes_back {
-        give_up(desk, id).await;
+        give_up(shared, id).await;
     }
-    let found = desk.app.engine.inspect(id).await?;
+    let found = shared.app.engine.inspect(id).await?;
     if let Some(found) = found.as_ref().filter(|found| found.shown.summary.phase.is_final()) {
         return outcome::answer(found, Action::Create);
     }
@@ -115,8 +124,8 @@ async fn wait(desk: &Counter, id: OperationId, began: Timestamp, has_key: bool) 
 
 const LATE: &str = "OpenNebula did not create VMs for the Serverless Runtime in time";
 
-async fn give_up(desk: &Counter, id: OperationId) {
-    match desk.app.engine.ask(id, Verb::Cancel, "serverless", GIVEN_UP).await {
+async fn give_up(shared: &ServerlessShared, id: OperationId) {
+    match shared.app.engine.ask(id, PhaseVerb::Cancel, "serverless", GIVEN_UP).await {
         // It is over at last, or on its way back already.
         Ok(()) | Err(AskError::NotNow { .. }) => {}
         Err(error) => warn!(operation.id = %id, %error, "a runtime that nobody waits for is not taken back"),

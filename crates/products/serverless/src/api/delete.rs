@@ -1,18 +1,18 @@
 //! `DELETE /serverless-runtimes/{id}`
 
-use crate::model::errand::Request;
-use crate::model::{Credentials, DELETE, Errand};
+use crate::model::caller_credentials::Request;
+use crate::model::{CallerCredentials, DELETE, NebulaCredentials};
 use crate::workflows::delete as workflow;
 use axum::extract::State;
-use engine::{AskError, OperationId, Timestamp, Verb};
+use engine::{AskError, OperationId, PhaseVerb, Timestamp};
 
-use super::accept::Taken;
-use super::answer::Answer;
-use super::auth::Claim;
-use super::key::Manner;
+use super::accept::AcceptResult;
+use super::answer::RuntimeResponse;
+use super::auth::BasicClaim;
+use super::key::RequestOptions;
 use super::place::RuntimeId;
 use super::wire::Action;
-use super::{Counter, Desk, error, journal, operation, outcome, wire};
+use super::{ServerlessShared, ServerlessState, error, journal, operation, outcome, wire};
 use server::http::Failure;
 
 /// How often a request looks again because somebody else was faster.
@@ -35,19 +35,19 @@ const REASON: &str = "the runtime is being deleted";
     )
 )]
 pub(crate) async fn delete(
-    State(desk): State<Desk>,
-    Claim(credentials): Claim,
+    State(shared): State<ServerlessState>,
+    BasicClaim(credentials): BasicClaim,
     RuntimeId(id): RuntimeId,
-    manner: Manner,
-) -> Result<Answer, Failure> {
+    manner: RequestOptions,
+) -> Result<RuntimeResponse, Failure> {
     journal::received("Delete a Serverless Runtime");
-    let began = desk.app.engine.now();
-    let params = workflow::prepare(&desk.door.serverless, &credentials, id).await?;
-    let operation = begin(&desk, &credentials, id, &params, began).await?;
+    let began = shared.app.engine.now();
+    let params = workflow::prepare(&shared.api_parts.serverless, &credentials, id).await?;
+    let operation = begin(&shared, &credentials, id, &params, began).await?;
     if manner.is_async {
         return operation::under_way(operation, Action::Delete);
     }
-    match desk.wait_for(operation, began).await? {
+    match shared.wait_for(operation, began).await? {
         Some(found) => outcome::answer(&found, Action::Delete),
         None => Err(error::takes_long("Serverless Runtime is still being deleted", operation)),
     }
@@ -55,40 +55,40 @@ pub(crate) async fn delete(
 
 /// Accepts the operation, or joins one that does the same.
 async fn begin(
-    desk: &Counter,
-    credentials: &Credentials,
+    shared: &ServerlessShared,
+    credentials: &NebulaCredentials,
     id: i32,
     params: &workflow::Params,
     began: Timestamp,
 ) -> Result<OperationId, Failure> {
     for _ in 0..ATTEMPTS_MAX {
-        let resource = Errand::resource(id);
+        let resource = CallerCredentials::resource(id);
         let request =
             Request::<workflow::Delete> { resource: &resource, params, credentials, idempotency_key: None };
-        let other = match desk.accept(&request).await? {
-            Taken::Accepted(accepted) => return Ok(accepted.id),
-            Taken::KeyReused => return Err(error::key_reused()),
-            Taken::Busy(other) => other,
+        let other = match shared.accept(&request).await? {
+            AcceptResult::Accepted(accepted) => return Ok(accepted.id),
+            AcceptResult::KeyReused => return Err(error::key_reused()),
+            AcceptResult::Busy(other) => other,
         };
-        if desk.workflow_of(other).await?.as_deref() == Some(DELETE) {
+        if shared.workflow_of(other).await?.as_deref() == Some(DELETE) {
             return Ok(other);
         }
-        make_way(desk, other, began).await?;
+        make_way(shared, other, began).await?;
     }
     Err(error::locked("Cannot delete Serverless Runtime", "others are changing it at this moment".to_owned()))
 }
 
 /// Has the other operation given up, and waits until it has taken back what it did: until then it needs the
 /// credentials that came with it.
-async fn make_way(desk: &Counter, other: OperationId, began: Timestamp) -> Result<(), Failure> {
-    match desk.app.engine.ask(other, Verb::Cancel, "serverless", REASON).await {
+async fn make_way(shared: &ServerlessShared, other: OperationId, began: Timestamp) -> Result<(), Failure> {
+    match shared.app.engine.ask(other, PhaseVerb::Cancel, "serverless", REASON).await {
         // It is over, or on its way back already.
         Ok(()) | Err(AskError::NotFound | AskError::NotNow { .. } | AskError::Busy { .. }) => {}
         Err(AskError::Store(error)) => return Err(error.into()),
     }
-    let over = desk.wait_for(other, began).await?;
+    let over = shared.wait_for(other, began).await?;
     if over.is_some_and(|found| found.shown.summary.phase.is_final()) {
         return Ok(());
     }
-    Err(error::locked("Cannot delete Serverless Runtime", desk.doing(other).await?))
+    Err(error::locked("Cannot delete Serverless Runtime", shared.doing(other).await?))
 }

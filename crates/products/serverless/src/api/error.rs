@@ -9,30 +9,31 @@ use engine::store::StoreError;
 use engine::{OperationId, Role};
 use tracing::error;
 
-use crate::model::Refusal;
-use server::http::{Failure, Fault};
+use crate::model::RuntimeError;
+use server::http::{Failure, FailureKind};
 
 /// The member of an error that says which operation was accepted although the caller does not hear of its end.
 const OPERATION: &str = "operation";
 
 /// What any request can meet, in the words of this API: those of most APIs, with a title in place of a code.
-pub(crate) fn fault(fault: Fault) -> Error {
+pub(crate) fn fault(fault: FailureKind) -> Error {
     let (title, hint) = match &fault {
-        Fault::NoSuchPath => ("Not found", Some("runtimes are at /serverless-runtimes")),
-        Fault::MethodNotAllowed { .. } => {
+        FailureKind::NoSuchPath => ("Not found", Some("runtimes are at /serverless-runtimes")),
+        FailureKind::MethodNotAllowed { .. } => {
             ("Method not allowed", Some("the header Allow says which it takes"))
         }
-        Fault::Parameter { .. } => ("Invalid parameter", None),
-        Fault::BodyCutOff | Fault::NotJson { .. } | Fault::Json(_) | Fault::NotAnObject => {
-            ("Invalid JSON", None)
-        }
-        Fault::BodyTooLarge { .. } => ("Request body too large", None),
-        Fault::SlowBody => ("Request timeout", None),
-        Fault::Timeout => ("Gateway timeout", None),
-        Fault::Internal | Fault::Store(StoreError::Fenced | StoreError::Refused(_)) => {
+        FailureKind::Parameter { .. } => ("Invalid parameter", None),
+        FailureKind::BodyCutOff
+        | FailureKind::NotJson { .. }
+        | FailureKind::Json(_)
+        | FailureKind::NotAnObject => ("Invalid JSON", None),
+        FailureKind::BodyTooLarge { .. } => ("Request body too large", None),
+        FailureKind::SlowBody => ("Request timeout", None),
+        FailureKind::Timeout => ("Gateway timeout", None),
+        FailureKind::Internal | FailureKind::Store(StoreError::Fenced | StoreError::Refused(_)) => {
             ("Internal error", None)
         }
-        Fault::Store(_) => ("Service unavailable", None),
+        FailureKind::Store(_) => ("Service unavailable", None),
     };
     let mut error = fault.usual();
     (error.code, error.title) = ("".into(), title.into());
@@ -83,7 +84,7 @@ pub(crate) fn role(needed: Role, has: Option<Role>) -> Failure {
     new(StatusCode::FORBIDDEN, "Not allowed", hint)
 }
 
-pub(crate) fn no_steward() -> Failure {
+pub(crate) fn no_all_users() -> Failure {
     let hint = "name an account of OpenNebula in the setting serverless.steward_one_auth";
     new(StatusCode::SERVICE_UNAVAILABLE, "The console has no account in OpenNebula", hint)
 }
@@ -148,8 +149,8 @@ pub(crate) fn broken(why: &str) -> Failure {
     Failure::internal()
 }
 
-impl From<Refusal> for Failure {
-    fn from(refusal: Refusal) -> Failure {
-        Failure::Error(refusal.into())
+impl From<RuntimeError> for Failure {
+    fn from(runtime_error: RuntimeError) -> Failure {
+        Failure::Error(runtime_error.into())
     }
 }

@@ -3,8 +3,8 @@
 use axum::extract::State;
 use axum::http::StatusCode;
 
-use super::Desk;
-use super::answer::Answer;
+use super::ServerlessState;
+use super::answer::RuntimeResponse;
 use server::http::Failure;
 
 /// As it is in the file, which is also what a caller gets.
@@ -15,8 +15,8 @@ const SCHEMA: &str = include_str!("schema.json");
     get, path = "/serverless-runtimes/schema", tag = "server", operation_id = "schema",
     responses((status = OK, body = Object, description = "A JSON schema, draft 4."))
 )]
-pub(crate) async fn schema() -> Answer {
-    Answer::of(StatusCode::OK, SCHEMA.to_owned())
+pub(crate) async fn schema() -> RuntimeResponse {
+    RuntimeResponse::of(StatusCode::OK, SCHEMA.to_owned())
 }
 
 /// The version that this engine stands for.
@@ -24,8 +24,8 @@ pub(crate) async fn schema() -> Answer {
     get, path = "/server/version", tag = "server", operation_id = "version",
     responses((status = OK, body = String, content_type = "application/json", description = "A semantic version."))
 )]
-pub(crate) async fn version(State(desk): State<Desk>) -> Result<Answer, Failure> {
-    Answer::ok(&desk.door.version)
+pub(crate) async fn version(State(shared): State<ServerlessState>) -> Result<RuntimeResponse, Failure> {
+    RuntimeResponse::ok(&shared.api_parts.version)
 }
 
 /// The same as `/server/version`, where older clients look for it.
@@ -33,8 +33,10 @@ pub(crate) async fn version(State(desk): State<Desk>) -> Result<Answer, Failure>
     get, path = "/engine/version", tag = "server", operation_id = "engine_version",
     responses((status = OK, body = String, content_type = "application/json", description = "A semantic version."))
 )]
-pub(crate) async fn engine_version(State(desk): State<Desk>) -> Result<Answer, Failure> {
-    Answer::ok(&desk.door.version)
+pub(crate) async fn engine_version(
+    State(shared): State<ServerlessState>,
+) -> Result<RuntimeResponse, Failure> {
+    RuntimeResponse::ok(&shared.api_parts.version)
 }
 
 /// The configuration that is in force.
@@ -42,8 +44,8 @@ pub(crate) async fn engine_version(State(desk): State<Desk>) -> Result<Answer, F
     get, path = "/server/config", tag = "server", operation_id = "config",
     responses((status = OK, body = Object, description = "The members of `engine.conf`."))
 )]
-pub(crate) async fn config(State(desk): State<Desk>) -> Result<Answer, Failure> {
-    Answer::ok(&desk.door.config)
+pub(crate) async fn config(State(shared): State<ServerlessState>) -> Result<RuntimeResponse, Failure> {
+    RuntimeResponse::ok(&shared.api_parts.config)
 }
 
 #[cfg(test)]

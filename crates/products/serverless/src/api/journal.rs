@@ -13,7 +13,7 @@ use axum::response::Response;
 use serde_json::Value;
 use tracing::{Level, debug, enabled, info};
 
-use super::answer::Told;
+use super::answer::LogNote;
 
 const TARGET: &str = "serverless";
 const ACCESS: &str = "access";
@@ -44,7 +44,7 @@ pub(crate) fn answered(response: &Response) {
     if enabled!(target: TARGET, Level::DEBUG) && !body.is_empty() {
         debug!(target: TARGET, "Response Body: {}", short(&clean(&body), BODY_CHARS_MAX));
     }
-    if let Some(entry) = response.extensions().get::<Told>().and_then(|told| told.entry) {
+    if let Some(entry) = response.extensions().get::<LogNote>().and_then(|told| told.entry) {
         info!(target: TARGET, "Serverless Runtime {entry}");
     }
 }
@@ -52,7 +52,7 @@ pub(crate) fn answered(response: &Response) {
 /// What was sent, which the body of a response does not say any more.
 fn body_of(response: &Response) -> Cow<'_, [u8]> {
     let extensions = response.extensions();
-    match (extensions.get::<Told>(), extensions.get::<Error>()) {
+    match (extensions.get::<LogNote>(), extensions.get::<Error>()) {
         (Some(told), _) => Cow::Borrowed(told.body.as_bytes()),
         (None, Some(error)) => Cow::Owned(Cognit.write(error)),
         (None, None) => Cow::Borrowed(&[]),
@@ -60,22 +60,22 @@ fn body_of(response: &Response) -> Cow<'_, [u8]> {
 }
 
 /// The line of the access log for one request, as far as it is known before the answer.
-pub(crate) struct Line {
+pub(crate) struct AccessLogLine {
     host: String,
     request: String,
 }
 
-impl Line {
-    pub(crate) fn of(request: &Request) -> Line {
+impl AccessLogLine {
+    pub(crate) fn of(request: &Request) -> AccessLogLine {
         let peer = request.extensions().get::<ConnectInfo<SocketAddr>>();
         let host = peer.map_or_else(|| "-".to_owned(), |ConnectInfo(peer)| peer.ip().to_string());
         let path = request.uri().path_and_query().map_or("/", |path| path.as_str());
         let line = format!("{} {} {}", request.method(), path, version(request.version()));
-        Line { host, request: short(&line, LINE_CHARS_MAX) }
+        AccessLogLine { host, request: short(&line, LINE_CHARS_MAX) }
     }
 
     pub(crate) fn end(self, response: &Response, took: Duration) {
-        let Line { host, request } = self;
+        let AccessLogLine { host, request } = self;
         let status = response.status().as_u16();
         let bytes = body_of(response).len();
         let seconds = took.as_secs_f64();
@@ -138,7 +138,7 @@ mod tests {
     use tracing_subscriber::filter::LevelFilter;
     use tracing_subscriber::fmt::MakeWriter;
 
-    use super::super::answer::Answer;
+    use super::super::answer::RuntimeResponse;
     use super::super::error;
     use super::*;
 
@@ -181,12 +181,13 @@ mod tests {
             .body(Body::empty())
             .unwrap();
         request.extensions_mut().insert(ConnectInfo(SocketAddr::from(([127, 0, 0, 1], 7))));
-        let line = Line::of(&request);
+        let line = AccessLogLine::of(&request);
         asked(&request);
         received("Create a Serverless Runtime");
         sent(br#"{"PASSWORD": "hunter2", "a": 1}"#);
         sent(b"{hunter2");
-        let made = Answer::of(StatusCode::CREATED, r#"{"SR_AUTH":"hunter2"}"#.into()).entry("created");
+        let made =
+            RuntimeResponse::of(StatusCode::CREATED, r#"{"SR_AUTH":"hunter2"}"#.into()).entry("created");
         let response = made.into_response();
         answered(&response);
         line.end(&response, Duration::from_millis(2374));

@@ -7,32 +7,38 @@ use axum::http::{HeaderMap, HeaderName};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-use super::Desk;
+use super::ServerlessState;
 use server::http::{Failure, idempotency_key};
 
 const PREFER: HeaderName = HeaderName::from_static("prefer");
 
 /// What the headers say beyond who it is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Manner {
-    pub(crate) key: Option<Key>,
+pub(crate) struct RequestOptions {
+    pub(crate) key: Option<RequestKey>,
     /// The answer may come before the work is done.
     pub(crate) is_async: bool,
 }
 
 /// The same key with the same body means the same runtime.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Key(pub(crate) String);
+pub(crate) struct RequestKey(pub(crate) String);
 
-impl FromRequestParts<Desk> for Manner {
+impl FromRequestParts<ServerlessState> for RequestOptions {
     type Rejection = Failure;
 
-    async fn from_request_parts(parts: &mut Parts, _desk: &Desk) -> Result<Manner, Failure> {
-        Ok(Manner { key: idempotency_key(&parts.headers)?.map(Key), is_async: is_async(&parts.headers) })
+    async fn from_request_parts(
+        parts: &mut Parts,
+        _shared: &ServerlessState,
+    ) -> Result<RequestOptions, Failure> {
+        Ok(RequestOptions {
+            key: idempotency_key(&parts.headers)?.map(RequestKey),
+            is_async: is_async(&parts.headers),
+        })
     }
 }
 
-impl Key {
+impl RequestKey {
     /// A name for what this caller asked for with this key, and the same one when it is asked again.
     pub(crate) fn name(&self, tenant: &str, body: &str) -> Uuid {
         let mut digest = Sha256::new();
@@ -75,7 +81,7 @@ mod tests {
 
     #[test]
     fn a_name_is_of_the_caller_the_key_and_the_body_together() {
-        let name = |tenant: &str, key: &str, body: &str| Key(key.into()).name(tenant, body);
+        let name = |tenant: &str, key: &str, body: &str| RequestKey(key.into()).name(tenant, body);
         assert_eq!(name("a", "b", "c"), name("a", "b", "c"));
         for (tenant, key, body) in [("x", "b", "c"), ("a", "x", "c"), ("a", "b", "x"), ("ab", "", "c")] {
             assert_ne!(name("a", "b", "c"), name(tenant, key, body));

@@ -1,20 +1,20 @@
 //! `GET /serverless-runtimes`
 
-use crate::model::{Runtime, view};
+use crate::model::{ServerlessRuntime, view};
 use axum::extract::State;
 use serde::Serialize;
 
-use super::answer::Answer;
-use super::auth::Claim;
-use super::query::Wanted;
-use super::{Desk, journal, wire};
+use super::answer::RuntimeResponse;
+use super::auth::BasicClaim;
+use super::query::ListParams;
+use super::{ServerlessState, journal, wire};
 use server::http::Failure;
 
 /// A page as it is written.
 #[derive(Serialize)]
-struct Page {
+struct PageBody {
     #[serde(rename = "SERVERLESS_RUNTIMES")]
-    runtimes: Vec<Runtime>,
+    runtimes: Vec<ServerlessRuntime>,
     #[serde(rename = "NEXT_OFFSET", skip_serializing_if = "Option::is_none")]
     next_offset: Option<u32>,
 }
@@ -33,12 +33,12 @@ struct Page {
     responses((status = OK, body = wire::Listing, description = "The runtimes."))
 )]
 pub(crate) async fn list(
-    State(desk): State<Desk>,
-    Claim(credentials): Claim,
-    Wanted(query): Wanted,
-) -> Result<Answer, Failure> {
+    State(shared): State<ServerlessState>,
+    BasicClaim(credentials): BasicClaim,
+    ListParams(query): ListParams,
+) -> Result<RuntimeResponse, Failure> {
     journal::received("List Serverless Runtimes");
-    let view::Listed { runtimes, next_offset } =
-        view::list(&desk.door.serverless, &credentials, &query).await?;
-    Answer::ok(&Page { runtimes, next_offset })
+    let view::RuntimePage { runtimes, next_offset } =
+        view::list(&shared.api_parts.serverless, &credentials, &query).await?;
+    RuntimeResponse::ok(&PageBody { runtimes, next_offset })
 }

@@ -1,4 +1,4 @@
-//! The door for serverless runtimes: devices ask here for functions, in the words that they know from the
+//! The API for serverless runtimes: devices ask here for functions, in the words that they know from the
 //! COGNIT Provisioning Engine.
 //!
 //! OpenNebula keeps the users, and the runtimes too. Whoever asks is asked for nothing but what OpenNebula
@@ -10,8 +10,8 @@ mod auth;
 mod body;
 mod create;
 mod delete;
-mod enter;
 mod error;
+mod guard;
 mod info;
 mod journal;
 mod key;
@@ -30,7 +30,7 @@ pub mod wire;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::model::{Credentials, Serverless};
+use crate::model::{NebulaCredentials, Serverless};
 use serde_json::Value;
 
 pub use openapi::openapi;
@@ -51,8 +51,8 @@ const BODY_LIMIT_BYTES: usize = 64 * 1024;
 /// What a call may take beyond the time that OpenNebula has for it.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// The endpoints of this product. Without a door only its description answers.
-pub struct ServerlessApi(pub Option<ServerlessDoor>);
+/// The endpoints of this product. Without an API only its description answers.
+pub struct ServerlessApi(pub Option<ServerlessApiParts>);
 
 impl Endpoints for ServerlessApi {
     fn rights(&self) -> &'static [Right] {
@@ -73,7 +73,7 @@ impl Endpoints for ServerlessApi {
     }
 
     fn api(&self, app: &Shared) -> Option<Router> {
-        self.0.clone().map(|door| router(app, door))
+        self.0.clone().map(|api_parts| router(app, api_parts))
     }
 }
 
@@ -81,12 +81,12 @@ fn description() -> OpenApiRouter<Shared> {
     OpenApiRouter::new().routes(routes!(openapi::serverless_json))
 }
 
-/// Everything this door needs to open.
+/// Everything this API needs to open.
 #[derive(Clone)]
-pub struct ServerlessDoor {
+pub struct ServerlessApiParts {
     pub serverless: Arc<Serverless>,
     /// In whose name those act who have no account in OpenNebula.
-    pub steward: Option<Credentials>,
+    pub all_users: Option<NebulaCredentials>,
     /// What `/server/config` shows to everybody.
     pub config: Value,
     /// What `/server/version` says.
@@ -97,11 +97,11 @@ pub struct ServerlessDoor {
     pub grace: Duration,
 }
 
-impl ServerlessDoor {
-    pub fn new(serverless: Arc<Serverless>, config: Value) -> ServerlessDoor {
-        ServerlessDoor {
+impl ServerlessApiParts {
+    pub fn new(serverless: Arc<Serverless>, config: Value) -> ServerlessApiParts {
+        ServerlessApiParts {
             serverless,
-            steward: None,
+            all_users: None,
             config,
             version: VERSION.to_owned(),
             body_limit_bytes: BODY_LIMIT_BYTES,
@@ -115,11 +115,11 @@ impl ServerlessDoor {
     }
 }
 
-/// What all requests to this door share.
-pub(crate) struct Counter {
+/// What all requests to this API share.
+pub(crate) struct ServerlessShared {
     app: Shared,
-    door: ServerlessDoor,
+    api_parts: ServerlessApiParts,
 }
 
 /// How handlers get it.
-type Desk = Arc<Counter>;
+type ServerlessState = Arc<ServerlessShared>;

@@ -1,4 +1,4 @@
-//! The description of this door, with every status that it answers.
+//! The description of this API, with every status that it answers.
 
 use api::Cognit;
 use axum::Json;
@@ -30,11 +30,11 @@ const SCHEME: &str = "opennebula";
     ),
     components(schemas(wire::Error)),
 )]
-struct Document;
+struct ServerlessApiDoc;
 
-/// The description of every route of this door.
+/// The description of every route of this API.
 pub fn openapi() -> OpenApi {
-    let mut api = Document::openapi();
+    let mut api = ServerlessApiDoc::openapi();
     let scheme = Http::builder().scheme(HttpAuthScheme::Basic).build();
     add_scheme(&mut api, SCHEME, SecurityScheme::Http(scheme));
     for (path, _, operation) in operations(&mut api) {
@@ -54,11 +54,11 @@ pub(crate) async fn serverless_json() -> Json<OpenApi> {
 
 /// Adds what all routes have in common, so that none forgets it.
 fn complete(operation: &mut Operation, path: &str) {
-    let mut refusals = vec![(500, "Something broke.")];
+    let mut error_responses = vec![(500, "Something broke.")];
     let is_public = operation.tags.as_ref().is_some_and(|tags| tags.iter().any(|tag| tag == "server"));
     if !is_public {
         secure(operation, &[SCHEME]);
-        refusals.extend([
+        error_responses.extend([
             (400, "Something in the request is wrong, and the message says what."),
             (401, "OpenNebula does not know the user, or the password is wrong."),
             (403, "The user has no right to do this."),
@@ -68,7 +68,7 @@ fn complete(operation: &mut Operation, path: &str) {
         ]);
     }
     if operation.request_body.is_some() {
-        refusals.extend([(408, "The body did not arrive in time."), (413, "The body is too large.")]);
+        error_responses.extend([(408, "The body did not arrive in time."), (413, "The body is too large.")]);
     }
     let ids = [
         ("{id}", "id", "The id of the runtime, from 0 to 2147483647."),
@@ -79,5 +79,5 @@ fn complete(operation: &mut Operation, path: &str) {
             add_parameter(operation, name, ParameterIn::Path, true, text);
         }
     }
-    add_errors::<Cognit>(operation, "Error", &refusals);
+    add_errors::<Cognit>(operation, "Error", &error_responses);
 }

@@ -4,12 +4,12 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use engine::{Inspection, OperationId};
 
-use super::answer::Answer;
-use super::auth::Claim;
+use super::answer::RuntimeResponse;
+use super::auth::BasicClaim;
 use super::error::path_of;
-use super::place::Watched;
+use super::place::OperationPath;
 use super::wire::{Action, OperationState};
-use super::{Counter, Desk, error, outcome, wire};
+use super::{ServerlessShared, ServerlessState, error, outcome, wire};
 use server::http::{Failure, described};
 
 /// Shows what became of a request.
@@ -18,39 +18,39 @@ use server::http::{Failure, described};
     responses((status = OK, body = wire::Progress, description = "The operation."))
 )]
 pub(crate) async fn watch(
-    State(desk): State<Desk>,
-    Claim(credentials): Claim,
-    Watched(id): Watched,
-) -> Result<Answer, Failure> {
-    let tenant = desk.tenant(&credentials).await?;
-    let found = desk.app.engine.inspect(id).await?;
+    State(shared): State<ServerlessState>,
+    BasicClaim(credentials): BasicClaim,
+    OperationPath(id): OperationPath,
+) -> Result<RuntimeResponse, Failure> {
+    let tenant = shared.tenant(&credentials).await?;
+    let found = shared.app.engine.inspect(id).await?;
     // Those of others are as if they were not there.
     let found = found.filter(|found| found.shown.summary.tenant == tenant);
     let action = found.as_ref().and_then(|found| Action::of(&found.shown.summary.workflow));
     let (found, action) = found.zip(action).ok_or_else(error::no_such_operation)?;
-    Answer::ok(&wire::Progress { operation: progress(&desk, &found, action) })
+    RuntimeResponse::ok(&wire::Progress { operation: progress(&shared, &found, action) })
 }
 
 /// 202: it goes on by itself.
-pub(crate) fn under_way(id: OperationId, action: Action) -> Result<Answer, Failure> {
+pub(crate) fn under_way(id: OperationId, action: Action) -> Result<RuntimeResponse, Failure> {
     let operation = running(id, action);
-    let answer = Answer::new(StatusCode::ACCEPTED, &wire::Progress { operation })?;
+    let answer = RuntimeResponse::new(StatusCode::ACCEPTED, &wire::Progress { operation })?;
     Ok(answer.at(&path_of(id)).not_waiting())
 }
 
-fn running(id: OperationId, action: Action) -> wire::Operation {
-    wire::Operation {
+fn running(id: OperationId, action: Action) -> wire::RuntimeOperation {
+    wire::RuntimeOperation {
         id: id.0,
         action,
         state: OperationState::Running,
         reason: None,
         status: None,
         location: None,
-        refusal: None,
+        runtime_error: None,
     }
 }
 
-fn progress(desk: &Counter, found: &Inspection, action: Action) -> wire::Operation {
+fn progress(shared: &ServerlessShared, found: &Inspection, action: Action) -> wire::RuntimeOperation {
     let summary = &found.shown.summary;
     let mut operation = running(summary.id, action);
     if !summary.phase.is_final() {
@@ -64,10 +64,10 @@ fn progress(desk: &Counter, found: &Inspection, action: Action) -> wire::Operati
             operation.location = answer.location();
         }
         Err(failure) => {
-            let error = described(desk, failure);
+            let error = described(shared, failure);
             operation.state = OperationState::Failed;
             operation.status = Some(error.status.as_u16());
-            operation.refusal = Some(wire::Error::of(&error));
+            operation.runtime_error = Some(wire::Error::of(&error));
         }
     }
     operation

@@ -1,13 +1,13 @@
 //! How an operation ended, in the words of who asked for it.
 
-use crate::model::{CREATE, DELETE, Refusal, UPDATE};
+use crate::model::{CREATE, DELETE, RuntimeError, UPDATE};
 use api::Error;
 use axum::http::StatusCode;
 use engine::{Inspection, Phase};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::answer::Answer;
+use super::answer::RuntimeResponse;
 use super::error;
 use super::error::broken;
 use super::wire::Action;
@@ -16,10 +16,11 @@ use server::http::Failure;
 /// What every serverless workflow leaves in its state for who asked.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Left {
+struct OperationResult {
     /// The body of the answer.
     runtime: Option<String>,
-    refusal: Option<Refusal>,
+    #[serde(rename = "refusal")]
+    runtime_error: Option<RuntimeError>,
 }
 
 impl Action {
@@ -43,31 +44,31 @@ impl Action {
 }
 
 /// The answer for an operation that is over, or that cannot go on by itself.
-pub(crate) fn answer(found: &Inspection, action: Action) -> Result<Answer, Failure> {
+pub(crate) fn answer(found: &Inspection, action: Action) -> Result<RuntimeResponse, Failure> {
     let left = left(found)?;
     if found.shown.summary.phase != Phase::Succeeded {
-        return Err(left.refusal.map_or_else(|| unexplained(found, action), Failure::from));
+        return Err(left.runtime_error.map_or_else(|| unexplained(found, action), Failure::from));
     }
     let body = || left.runtime.clone().ok_or_else(|| broken("an operation succeeded and left no runtime"));
     match action {
         Action::Create => {
             let body = body()?;
-            let answer = Answer::of(StatusCode::CREATED, body.clone()).entry("created");
+            let answer = RuntimeResponse::of(StatusCode::CREATED, body.clone()).entry("created");
             Ok(answer.at(&location(&body).ok_or_else(|| broken("a new runtime has no id"))?))
         }
-        Action::Update => Ok(Answer::of(StatusCode::OK, body()?).entry("updated")),
-        Action::Delete => Ok(Answer::nothing().entry("deleted")),
+        Action::Update => Ok(RuntimeResponse::of(StatusCode::OK, body()?).entry("updated")),
+        Action::Delete => Ok(RuntimeResponse::nothing().entry("deleted")),
     }
 }
 
 /// What is known about the failure of an operation that still takes back what it made.
-pub(crate) fn refusal(found: &Inspection) -> Result<Option<Error>, Failure> {
-    Ok(left(found)?.refusal.map(Error::from))
+pub(crate) fn runtime_error(found: &Inspection) -> Result<Option<Error>, Failure> {
+    Ok(left(found)?.runtime_error.map(Error::from))
 }
 
-fn left(found: &Inspection) -> Result<Left, Failure> {
+fn left(found: &Inspection) -> Result<OperationResult, Failure> {
     let state = match &found.memory.state {
-        Value::Null => return Ok(Left::default()),
+        Value::Null => return Ok(OperationResult::default()),
         state => state.clone(),
     };
     serde_json::from_value(state).map_err(|error| broken(&format!("a state cannot be read: {error}")))
@@ -90,7 +91,7 @@ pub(crate) fn location(body: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use engine::store::{Shown, Summary};
+    use engine::store::{OperationDetail, Summary};
     use engine::{Memory, OperationId, Timestamp};
     use serde_json::json;
 
@@ -110,9 +111,9 @@ mod tests {
             deadline_at: Timestamp(0),
             finished_at: None,
             owner: None,
-            wish: None,
+            control: None,
         };
-        let shown = Shown { summary, params: String::new(), memory: None, memory_seq: 0 };
+        let shown = OperationDetail { summary, params: String::new(), memory: None, memory_seq: 0 };
         Inspection { shown, memory: Memory { state, ..Memory::default() }, seq: 1, unreadable: None }
     }
 
@@ -136,8 +137,8 @@ mod tests {
         check(Phase::Succeeded, Action::Create, runtime.clone(), 201, None);
         check(Phase::Succeeded, Action::Update, runtime, 200, None);
         check(Phase::Succeeded, Action::Delete, Value::Null, 204, None);
-        let refusal = Refusal::new(504, "too slow", "");
-        let refused = json!({"refusal": serde_json::to_value(refusal).unwrap()});
+        let runtime_error = RuntimeError::new(504, "too slow", "");
+        let refused = json!({"refusal": serde_json::to_value(runtime_error).unwrap()});
         for phase in [Phase::Undone, Phase::Failed, Phase::Cancelled, Phase::Stuck] {
             for action in [Action::Create, Action::Update, Action::Delete] {
                 check(phase, action, refused.clone(), 504, Some("too slow"));

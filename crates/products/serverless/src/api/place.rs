@@ -4,7 +4,7 @@ use axum::extract::{FromRequestParts, Path};
 use axum::http::request::Parts;
 use engine::OperationId;
 
-use super::Desk;
+use super::ServerlessState;
 use super::error;
 use server::http::Failure;
 
@@ -12,11 +12,11 @@ use server::http::Failure;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RuntimeId(pub(crate) i32);
 
-impl FromRequestParts<Desk> for RuntimeId {
+impl FromRequestParts<ServerlessState> for RuntimeId {
     type Rejection = Failure;
 
-    async fn from_request_parts(parts: &mut Parts, desk: &Desk) -> Result<RuntimeId, Failure> {
-        let path = Path::<String>::from_request_parts(parts, desk).await;
+    async fn from_request_parts(parts: &mut Parts, shared: &ServerlessState) -> Result<RuntimeId, Failure> {
+        let path = Path::<String>::from_request_parts(parts, shared).await;
         path.ok().and_then(|Path(text)| parse(&text)).ok_or_else(error::no_such_runtime)
     }
 }
@@ -28,15 +28,18 @@ fn parse(text: &str) -> Option<RuntimeId> {
 }
 
 /// The id of an operation.
-pub(crate) struct Watched(pub(crate) OperationId);
+pub(crate) struct OperationPath(pub(crate) OperationId);
 
-impl FromRequestParts<Desk> for Watched {
+impl FromRequestParts<ServerlessState> for OperationPath {
     type Rejection = Failure;
 
-    async fn from_request_parts(parts: &mut Parts, desk: &Desk) -> Result<Watched, Failure> {
-        let path = Path::<String>::from_request_parts(parts, desk).await;
+    async fn from_request_parts(
+        parts: &mut Parts,
+        shared: &ServerlessState,
+    ) -> Result<OperationPath, Failure> {
+        let path = Path::<String>::from_request_parts(parts, shared).await;
         let id = path.ok().and_then(|Path(text)| text.parse().ok());
-        id.map(Watched).ok_or_else(error::no_such_operation)
+        id.map(OperationPath).ok_or_else(error::no_such_operation)
     }
 }
 

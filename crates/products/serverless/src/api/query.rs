@@ -6,7 +6,7 @@ use crate::model::{RuntimeState, view};
 use axum::extract::{FromRequestParts, Query};
 use axum::http::request::Parts;
 
-use super::Desk;
+use super::ServerlessState;
 use super::wire::State;
 use server::http::Failure;
 
@@ -18,26 +18,26 @@ const KNOWN: [&str; 6] = ["limit", "offset", "flavour", "state", "name", "all"];
 
 /// What the query of a list says.
 #[derive(Debug)]
-pub(crate) struct Wanted(pub(crate) view::Query);
+pub(crate) struct ListParams(pub(crate) view::RuntimeQuery);
 
-impl FromRequestParts<Desk> for Wanted {
+impl FromRequestParts<ServerlessState> for ListParams {
     type Rejection = Failure;
 
-    async fn from_request_parts(parts: &mut Parts, desk: &Desk) -> Result<Wanted, Failure> {
-        let pairs = Query::<Vec<(String, String)>>::from_request_parts(parts, desk).await;
+    async fn from_request_parts(parts: &mut Parts, shared: &ServerlessState) -> Result<ListParams, Failure> {
+        let pairs = Query::<Vec<(String, String)>>::from_request_parts(parts, shared).await;
         let Query(pairs) = pairs.map_err(|_| Failure::parameter("query", "it cannot be read"))?;
-        read(&pairs).map(Wanted)
+        read(&pairs).map(ListParams)
     }
 }
 
 /// A misspelt filter is not a filter that finds all.
-fn read(pairs: &[(String, String)]) -> Result<view::Query, Failure> {
+fn read(pairs: &[(String, String)]) -> Result<view::RuntimeQuery, Failure> {
     let unknown = pairs.iter().any(|(name, _)| !KNOWN.contains(&name.as_str()));
     if unknown || pairs.len() > KNOWN.len() {
         let rule = format!("there are {}, each at most once", KNOWN.join(", "));
         return Err(Failure::parameter("query", &rule));
     }
-    Ok(view::Query {
+    Ok(view::RuntimeQuery {
         limit: number(pairs, "limit", 1..=LIMIT_MAX)?.unwrap_or(LIMIT_DEFAULT),
         offset: number(pairs, "offset", 0..=OFFSET_MAX)?.unwrap_or(0),
         flavour: text(pairs, "flavour")?,
@@ -87,7 +87,7 @@ mod tests {
     use super::super::error;
     use super::*;
 
-    fn wanted(pairs: &[(&str, &str)]) -> Result<view::Query, String> {
+    fn wanted(pairs: &[(&str, &str)]) -> Result<view::RuntimeQuery, String> {
         let pairs: Vec<_> = pairs.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
         read(&pairs).map_err(|failure| failure.into_error(error::fault).detail.clone())
     }

@@ -1,4 +1,4 @@
-//! The routes of this door, at the root of the site.
+//! The routes of this API, at the root of the site.
 
 use std::sync::Arc;
 
@@ -6,11 +6,14 @@ use axum::Router;
 use axum::middleware::from_fn_with_state;
 use axum::routing::{any, get, post};
 
-use super::{Counter, Desk, ServerlessDoor, create, delete, enter, info, list, operation, show, update};
+use super::{
+    ServerlessApiParts, ServerlessShared, ServerlessState, create, delete, guard, info, list, operation,
+    show, update,
+};
 use server::Shared;
 use server::http;
 
-/// What does not exist here is refused by this door, and by nobody else.
+/// What does not exist here is refused by this API, and by nobody else.
 const NOWHERE: [&str; 10] = [
     "/serverless-runtimes/",
     "/serverless-runtimes/{id}/",
@@ -24,9 +27,9 @@ const NOWHERE: [&str; 10] = [
     "/engine/{*rest}",
 ];
 
-pub(crate) fn router(app: &Shared, door: ServerlessDoor) -> Router {
-    let desk = Arc::new(Counter { app: Shared::clone(app), door });
-    let routes: Router<Desk> = Router::new()
+pub(crate) fn router(app: &Shared, api_parts: ServerlessApiParts) -> Router {
+    let shared = Arc::new(ServerlessShared { app: Shared::clone(app), api_parts });
+    let routes: Router<ServerlessState> = Router::new()
         .route("/serverless-runtimes/schema", get(info::schema))
         .route("/server/version", get(info::version))
         .route("/engine/version", get(info::engine_version))
@@ -37,5 +40,5 @@ pub(crate) fn router(app: &Shared, door: ServerlessDoor) -> Router {
     let nothing = || any(http::no_such_path);
     let routes = NOWHERE.into_iter().fold(routes, |routes, path| routes.route(path, nothing()));
     let routes = routes.method_not_allowed_fallback(http::method_not_allowed);
-    http::serve(routes, Arc::clone(&desk)).layer(from_fn_with_state(desk, enter::logged))
+    http::serve(routes, Arc::clone(&shared)).layer(from_fn_with_state(shared, guard::logged))
 }

@@ -4,10 +4,10 @@ use crate::model::view;
 use axum::extract::State;
 use axum::http::StatusCode;
 
-use super::answer::Answer;
-use super::auth::Claim;
+use super::answer::RuntimeResponse;
+use super::auth::BasicClaim;
 use super::place::RuntimeId;
-use super::{Desk, journal, wire};
+use super::{ServerlessState, journal, wire};
 use server::http::Failure;
 
 /// Shows a runtime as it is now. Nothing is written.
@@ -16,11 +16,11 @@ use server::http::Failure;
     responses((status = OK, body = wire::Envelope, description = "The runtime."))
 )]
 pub(crate) async fn show(
-    State(desk): State<Desk>,
-    Claim(credentials): Claim,
+    State(shared): State<ServerlessState>,
+    BasicClaim(credentials): BasicClaim,
     RuntimeId(id): RuntimeId,
-) -> Result<Answer, Failure> {
+) -> Result<RuntimeResponse, Failure> {
     journal::received("Retrieve a Serverless Runtime information");
-    let runtime = view::read(&desk.door.serverless, &credentials, id).await?;
-    Ok(Answer::of(StatusCode::OK, runtime.to_answer()).entry("retrieved"))
+    let runtime = view::read(&shared.api_parts.serverless, &credentials, id).await?;
+    Ok(RuntimeResponse::of(StatusCode::OK, runtime.to_answer()).entry("retrieved"))
 }

@@ -1,18 +1,18 @@
 //! `PUT /serverless-runtimes/{id}`
 
-use crate::model::Errand;
-use crate::model::errand::Request;
+use crate::model::CallerCredentials;
+use crate::model::caller_credentials::Request;
 use crate::workflows::update as workflow;
 use axum::extract::State;
 
-use super::accept::Taken;
-use super::answer::Answer;
-use super::auth::Claim;
-use super::body::Sent;
-use super::key::Manner;
+use super::accept::AcceptResult;
+use super::answer::RuntimeResponse;
+use super::auth::BasicClaim;
+use super::body::RequestBody;
+use super::key::RequestOptions;
 use super::place::RuntimeId;
 use super::wire::Action;
-use super::{Desk, error, journal, operation, outcome, wire};
+use super::{ServerlessState, error, journal, operation, outcome, wire};
 use server::http::Failure;
 
 /// Changes a runtime. What is left out stays as it is.
@@ -32,32 +32,32 @@ use server::http::Failure;
     )
 )]
 pub(crate) async fn update(
-    State(desk): State<Desk>,
-    Claim(credentials): Claim,
+    State(shared): State<ServerlessState>,
+    BasicClaim(credentials): BasicClaim,
     RuntimeId(id): RuntimeId,
-    manner: Manner,
-    Sent(body): Sent,
-) -> Result<Answer, Failure> {
+    manner: RequestOptions,
+    RequestBody(body): RequestBody,
+) -> Result<RuntimeResponse, Failure> {
     journal::received("Update a Serverless Runtime");
-    let began = desk.app.engine.now();
-    let params = workflow::prepare(&desk.door.serverless, &credentials, id, &body).await?;
-    let resource = Errand::resource(id);
+    let began = shared.app.engine.now();
+    let params = workflow::prepare(&shared.api_parts.serverless, &credentials, id, &body).await?;
+    let resource = CallerCredentials::resource(id);
     let request = Request::<workflow::Update> {
         resource: &resource,
         params: &params,
         credentials: &credentials,
         idempotency_key: None,
     };
-    let operation = match desk.accept(&request).await? {
-        Taken::Accepted(accepted) => accepted.id,
-        Taken::Busy(other) => return Err(error::busy(desk.doing(other).await?)),
-        Taken::KeyReused => return Err(error::key_reused()),
+    let operation = match shared.accept(&request).await? {
+        AcceptResult::Accepted(accepted) => accepted.id,
+        AcceptResult::Busy(other) => return Err(error::busy(shared.doing(other).await?)),
+        AcceptResult::KeyReused => return Err(error::key_reused()),
     };
     if manner.is_async {
         return operation::under_way(operation, Action::Update);
     }
-    match desk.wait_for(operation, began).await? {
+    match shared.wait_for(operation, began).await? {
         Some(found) => outcome::answer(&found, Action::Update),
-        None => Err(desk.late(operation, "Serverless Runtime is stuck while it is updated").await?.0),
+        None => Err(shared.late(operation, "Serverless Runtime is stuck while it is updated").await?.0),
     }
 }

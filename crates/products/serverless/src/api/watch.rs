@@ -4,10 +4,10 @@ use engine::{Inspection, OperationId, Phase, Timestamp};
 use tokio::time::timeout;
 
 use super::error::broken;
-use super::{Counter, error, outcome};
-use server::http::{Failure, News};
+use super::{ServerlessShared, error, outcome};
+use server::http::{Failure, OperationEvents};
 
-impl Counter {
+impl ServerlessShared {
     /// Returns when the operation is over, or cannot go on without a person. `None` when that takes longer than
     /// a caller may be kept waiting who asked at this moment.
     pub(crate) async fn wait_for(
@@ -15,7 +15,7 @@ impl Counter {
         operation: OperationId,
         began: Timestamp,
     ) -> Result<Option<Inspection>, Failure> {
-        let left = self.door.patience().saturating_sub(self.app.engine.now().since(began));
+        let left = self.api_parts.patience().saturating_sub(self.app.engine.now().since(began));
         timeout(left, self.watch(operation)).await.map_or(Ok(None), |over| over.map(Some))
     }
 
@@ -25,7 +25,7 @@ impl Counter {
         let found = self.app.engine.inspect(operation).await?;
         let undoing = found.filter(|found| found.shown.summary.phase == Phase::Undoing);
         let Some(found) = undoing else { return Ok((error::takes_long(error, operation), false)) };
-        let late = match outcome::refusal(&found)? {
+        let late = match outcome::runtime_error(&found)? {
             Some(cause) => error::being_undone(error, &cause, operation),
             None => error::taken_back(error, operation),
         };
@@ -33,14 +33,14 @@ impl Counter {
     }
 
     async fn watch(&self, operation: OperationId) -> Result<Inspection, Failure> {
-        let mut news = News::of(&self.app, Some(operation));
+        let mut updates = OperationEvents::of(&self.app, Some(operation));
         loop {
             let found = self.app.engine.inspect(operation).await?;
             let found = found.ok_or_else(|| broken("an operation is gone before it is over"))?;
             if is_settled(&found) {
                 return Ok(found);
             }
-            news.next_while_open().await.ok_or_else(|| error::stopping(operation))?;
+            updates.next_while_open().await.ok_or_else(|| error::stopping(operation))?;
         }
     }
 }
@@ -48,5 +48,5 @@ impl Counter {
 fn is_settled(found: &Inspection) -> bool {
     let summary = &found.shown.summary;
     // One that is stuck and was just asked for something has not heard it yet.
-    summary.phase.is_final() || (summary.phase == Phase::Stuck && summary.wish.is_none())
+    summary.phase.is_final() || (summary.phase == Phase::Stuck && summary.control.is_none())
 }

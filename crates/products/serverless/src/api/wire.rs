@@ -110,14 +110,14 @@ pub struct Listing {
 pub struct Progress {
     #[serde(rename = "OPERATION")]
     #[schema(rename = "OPERATION")]
-    pub operation: Operation,
+    pub operation: RuntimeOperation,
 }
 
 /// What became of a request that did not wait.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 #[schema(as = ServerlessOperation, rename_all = "SCREAMING_SNAKE_CASE")]
-pub struct Operation {
+pub struct RuntimeOperation {
     pub id: Uuid,
     pub action: Action,
     pub state: OperationState,
@@ -133,7 +133,8 @@ pub struct Operation {
     pub location: Option<String>,
     /// The error that the request would have got.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub refusal: Option<Error>,
+    #[serde(rename = "REFUSAL")]
+    pub runtime_error: Option<Error>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

@@ -5,7 +5,7 @@ use clap::Args;
 use clap::builder::RangedU64ValueParser;
 use serde_json::{Map, Value, json};
 
-use crate::client::Role;
+use crate::client::FunctionRole;
 
 /// Nothing in OpenNebula is larger.
 fn amount() -> RangedU64ValueParser<u32> {
@@ -35,7 +35,7 @@ pub(super) struct AmountArgs {
 }
 
 #[derive(Debug, Args)]
-pub(super) struct PlaceArgs {
+pub(super) struct PlacementArgs {
     /// Which hosts are better: an expression that becomes `SCHED_RANK`
     #[arg(long, value_name = "TEXT")]
     policy: Option<String>,
@@ -45,21 +45,21 @@ pub(super) struct PlaceArgs {
 }
 
 impl AmountArgs {
-    fn of(&self, role: Role) -> [(&'static str, Option<u32>); 3] {
+    fn of(&self, role: FunctionRole) -> [(&'static str, Option<u32>); 3] {
         match role {
-            Role::Faas => [("CPU", self.cpu), ("MEMORY", self.memory), ("DISK_SIZE", self.disk)],
-            Role::Daas => {
+            FunctionRole::Faas => [("CPU", self.cpu), ("MEMORY", self.memory), ("DISK_SIZE", self.disk)],
+            FunctionRole::Daas => {
                 [("CPU", self.daas_cpu), ("MEMORY", self.daas_memory), ("DISK_SIZE", self.daas_disk)]
             }
         }
     }
 
-    fn names(&self, role: Role) -> bool {
+    fn names(&self, role: FunctionRole) -> bool {
         self.of(role).iter().any(|(_, amount)| amount.is_some())
     }
 }
 
-impl PlaceArgs {
+impl PlacementArgs {
     fn members(&self) -> [(&'static str, Option<&str>); 2] {
         [("POLICY", self.policy.as_deref()), ("REQUIREMENTS", self.requirements.as_deref())]
     }
@@ -67,28 +67,31 @@ impl PlaceArgs {
 
 /// A runtime as somebody wants it. What is not named is not sent.
 #[derive(Debug)]
-pub(super) struct Wanted<'a> {
+pub(super) struct RuntimeArgs<'a> {
     pub(super) name: Option<&'a str>,
     pub(super) amounts: &'a AmountArgs,
-    pub(super) place: &'a PlaceArgs,
+    pub(super) place: &'a PlacementArgs,
 }
 
-impl Wanted<'_> {
+impl RuntimeArgs<'_> {
     /// Nothing but flavours.
     pub(super) fn is_empty(&self) -> bool {
         let has_place = self.place.members().iter().any(|(_, text)| text.is_some());
-        self.name.is_none() && !has_place && !Role::ALL.into_iter().any(|role| self.amounts.names(role))
+        self.name.is_none()
+            && !has_place
+            && !FunctionRole::ALL.into_iter().any(|role| self.amounts.names(role))
     }
 
     pub(super) fn body(&self, faas: &str, daas: Option<&str>) -> Result<Value> {
         let mut runtime = Map::new();
         runtime.extend(self.name.map(|name| ("NAME".to_owned(), name.into())));
-        runtime.insert(Role::Faas.as_str().to_owned(), self.function(Role::Faas, faas));
+        runtime.insert(FunctionRole::Faas.as_str().to_owned(), self.function(FunctionRole::Faas, faas));
         match daas {
             Some(daas) => {
-                runtime.insert(Role::Daas.as_str().to_owned(), self.function(Role::Daas, daas));
+                runtime
+                    .insert(FunctionRole::Daas.as_str().to_owned(), self.function(FunctionRole::Daas, daas));
             }
-            None if self.amounts.names(Role::Daas) => {
+            None if self.amounts.names(FunctionRole::Daas) => {
                 bail!("there is no data service whose --daas-cpu, --daas-memory or --daas-disk could be set")
             }
             None => {}
@@ -102,7 +105,7 @@ impl Wanted<'_> {
         Ok(json!({"SERVERLESS_RUNTIME": runtime}))
     }
 
-    fn function(&self, role: Role, flavour: &str) -> Value {
+    fn function(&self, role: FunctionRole, flavour: &str) -> Value {
         let mut function = json!({"FLAVOUR": flavour});
         for (name, amount) in self.amounts.of(role) {
             if let Some(amount) = amount {
@@ -125,17 +128,17 @@ mod tests {
         daas_memory: None,
         daas_disk: None,
     };
-    const NOWHERE: PlaceArgs = PlaceArgs { policy: None, requirements: None };
+    const NOWHERE: PlacementArgs = PlacementArgs { policy: None, requirements: None };
 
     #[test]
     fn only_what_is_named_is_sent() {
-        let bare = Wanted { name: None, amounts: &NOTHING, place: &NOWHERE };
+        let bare = RuntimeArgs { name: None, amounts: &NOTHING, place: &NOWHERE };
         assert!(bare.is_empty());
         let body = bare.body("F", None).unwrap();
         assert_eq!(body, json!({"SERVERLESS_RUNTIME": {"FAAS": {"FLAVOUR": "F"}}}));
         let amounts = AmountArgs { cpu: Some(2), disk: Some(9), daas_memory: Some(512), ..NOTHING };
-        let place = PlaceArgs { policy: Some("ENERGY".into()), requirements: None };
-        let full = Wanted { name: Some("n"), amounts: &amounts, place: &place };
+        let place = PlacementArgs { policy: Some("ENERGY".into()), requirements: None };
+        let full = RuntimeArgs { name: Some("n"), amounts: &amounts, place: &place };
         assert!(!full.is_empty());
         let expected = json!({"SERVERLESS_RUNTIME": {
             "NAME": "n", "FAAS": {"FLAVOUR": "F", "CPU": 2, "DISK_SIZE": 9},

@@ -1,16 +1,16 @@
 //! `serverless create`: a new runtime of some flavours.
 
-use crate::api::wire::Operation;
+use crate::api::wire::RuntimeOperation;
 use anyhow::{Context, Result};
 use api::client::CallError;
 use clap::Args;
 
-use super::ask::{AmountArgs, PlaceArgs, Wanted};
+use super::ask::{AmountArgs, PlacementArgs, RuntimeArgs};
 use super::show::{print_for_scripts, settled};
 use super::wait::{WaitArgs, way_back};
-use crate::client::{Role, Runtime, ServerlessClient, State, succeeded};
+use crate::client::{FunctionRole, RuntimeBody, ServerlessClient, State, succeeded};
 use app::cli::Global;
-use app::cmd::wait::Ended;
+use app::cmd::wait::WaitResult;
 use app::exit::Exit;
 use app::output::{self, Format, note};
 
@@ -39,7 +39,7 @@ pub(super) struct CreateArgs {
     #[command(flatten)]
     amounts: AmountArgs,
     #[command(flatten)]
-    place: PlaceArgs,
+    place: PlacementArgs,
     /// The same key with the same flags is the same runtime [default: a new UUID]
     #[arg(long)]
     key: Option<String>,
@@ -48,7 +48,7 @@ pub(super) struct CreateArgs {
 }
 
 pub(super) async fn run(global: &Global, args: &CreateArgs, client: &ServerlessClient) -> Result<Exit> {
-    let wanted = Wanted { name: args.name.as_deref(), amounts: &args.amounts, place: &args.place };
+    let wanted = RuntimeArgs { name: args.name.as_deref(), amounts: &args.amounts, place: &args.place };
     let body = wanted.body(&args.faas, args.daas.as_deref())?;
     let new_key = || uuid::Builder::from_random_bytes(rand::random()).into_uuid().to_string();
     let key = args.key.clone().unwrap_or_else(new_key);
@@ -65,8 +65,8 @@ pub(super) async fn run(global: &Global, args: &CreateArgs, client: &ServerlessC
     // Its id is not known before its machines are there.
     let mut patience = args.waiting.patience.start();
     let made = match patience.operation(client, &operation).await? {
-        Ended::Left(exit) => return Ok(exit),
-        Ended::With(made) => made,
+        WaitResult::Left(exit) => return Ok(exit),
+        WaitResult::With(made) => made,
     };
     let id = id_of(made)?;
     if !matches!(global.output, Format::Json | Format::Yaml) {
@@ -81,8 +81,8 @@ pub(super) async fn run(global: &Global, args: &CreateArgs, client: &ServerlessC
         return Ok(Exit::GOOD);
     }
     match patience.runtime(client, id).await? {
-        Ended::Left(exit) => Ok(exit),
-        Ended::With(runtime) => {
+        WaitResult::Left(exit) => Ok(exit),
+        WaitResult::With(runtime) => {
             drop(patience);
             print_for_scripts(global, &runtime)?;
             tell(&runtime);
@@ -91,13 +91,13 @@ pub(super) async fn run(global: &Global, args: &CreateArgs, client: &ServerlessC
     }
 }
 
-fn id_of(made: Operation) -> Result<i32> {
+fn id_of(made: RuntimeOperation) -> Result<i32> {
     let made = succeeded(made)?;
     let id = made.location.as_deref().and_then(|path| path.rsplit('/').next()?.parse().ok());
     id.context("the server made a runtime and did not say which: `provision-engine serverless list` shows it")
 }
 
-fn tell(runtime: &Runtime) {
+fn tell(runtime: &RuntimeBody) {
     if runtime.state() != State::Running {
         return;
     }
@@ -107,7 +107,7 @@ fn tell(runtime: &Runtime) {
             note(format!("{}: {}", role.as_str(), output::printable(&endpoint)));
         }
     }
-    if let Some(endpoint) = runtime.of(Role::Faas, "ENDPOINT") {
+    if let Some(endpoint) = runtime.of(FunctionRole::Faas, "ENDPOINT") {
         let endpoint = output::printable(&endpoint);
         note(format!("call it: POST http://{endpoint}:8000/v1/faas/execute-sync"));
     }

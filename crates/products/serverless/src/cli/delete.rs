@@ -1,13 +1,13 @@
 //! `serverless delete`: takes back what `create` made.
 
-use crate::api::wire::Operation;
+use crate::api::wire::RuntimeOperation;
 use anyhow::Result;
 use clap::Args;
 
 use super::wait::WaitArgs;
 use crate::client::{ServerlessClient, succeeded};
 use app::cli::Global;
-use app::cmd::wait::Ended;
+use app::cmd::wait::WaitResult;
 use app::exit::Exit;
 use app::output::{self, Format, note};
 use app::prompt::is_meant_or;
@@ -53,15 +53,15 @@ pub(super) async fn run(global: &Global, args: &DeleteArgs, client: &ServerlessC
         return Ok(Exit::GOOD);
     }
     let over = match args.waiting.patience.start().operation(client, &begun).await? {
-        Ended::Left(exit) => return Ok(exit),
-        Ended::With(over) => over,
+        WaitResult::Left(exit) => return Ok(exit),
+        WaitResult::With(over) => over,
     };
     print(global, id, &succeeded(over)?)?;
     note(format!("runtime {id} is deleted"));
     Ok(Exit::GOOD)
 }
 
-fn print(global: &Global, id: i32, operation: &Operation) -> Result<()> {
+fn print(global: &Global, id: i32, operation: &RuntimeOperation) -> Result<()> {
     match global.output {
         Format::Json | Format::Yaml => output::print_value(global.output, operation),
         Format::Name => output::data(&id.to_string()),

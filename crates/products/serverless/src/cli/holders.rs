@@ -5,7 +5,7 @@ use anyhow::{Context, Result};
 use api::client::CallError;
 use api::types::ListQuery;
 use engine::secret::SharedRing;
-use engine::store::{Query, StoreError};
+use engine::store::{OperationQuery, StoreError};
 use engine::{Engine, OperationId, Phase};
 use tracing::warn;
 use uuid::Uuid;
@@ -28,7 +28,7 @@ enum KnownBy {
 }
 
 /// The operation that made something, and whether it or another one on the same runtime is not over yet.
-struct Standing {
+struct DocumentState {
     maker: Option<Maker>,
     is_held: bool,
 }
@@ -73,10 +73,10 @@ impl Holders {
     }
 }
 
-async fn of_server(client: &PlatformClient, maker: Uuid, resource: &str) -> Result<Standing> {
+async fn of_server(client: &PlatformClient, maker: Uuid, resource: &str) -> Result<DocumentState> {
     let maker = match client.show(maker).await {
         Ok(detail) if !detail.operation.phase.is_final() => {
-            return Ok(Standing { maker: None, is_held: true });
+            return Ok(DocumentState { maker: None, is_held: true });
         }
         Ok(detail) => Some(Maker {
             workflow: detail.operation.workflow,
@@ -90,22 +90,22 @@ async fn of_server(client: &PlatformClient, maker: Uuid, resource: &str) -> Resu
     let phases: Vec<&str> = going_on().map(Phase::as_str).collect();
     let (resource, phase) = (Some(resource.to_owned()), Some(phases.join(",")));
     let page = client.list(&ListQuery { resource, phase, limit: Some(1), ..ListQuery::default() }).await?;
-    Ok(Standing { maker, is_held: !page.items.is_empty() })
+    Ok(DocumentState { maker, is_held: !page.items.is_empty() })
 }
 
-async fn of_database(engine: &Engine, maker: Uuid, resource: &str) -> Result<Standing, StoreError> {
+async fn of_database(engine: &Engine, maker: Uuid, resource: &str) -> Result<DocumentState, StoreError> {
     let found = engine.inspect(OperationId(maker)).await?;
     if found.as_ref().is_some_and(|found| !found.shown.summary.phase.is_final()) {
-        return Ok(Standing { maker: None, is_held: true });
+        return Ok(DocumentState { maker: None, is_held: true });
     }
-    let query = Query {
+    let query = OperationQuery {
         resource: Some(resource.to_owned()),
         phases: going_on().collect(),
         limit: 1,
-        ..Query::default()
+        ..OperationQuery::default()
     };
     let is_held = !engine.list(&query).await?.is_empty();
-    Ok(Standing { maker: found.map(Maker::of), is_held })
+    Ok(DocumentState { maker: found.map(Maker::of), is_held })
 }
 
 /// Every phase in which an operation is not over.

@@ -5,10 +5,10 @@ use clap::{Args, ValueEnum};
 use serde::Serialize;
 
 use super::show::state;
-use crate::client::{Runtime, ServerlessClient};
+use crate::client::{RuntimeBody, ServerlessClient};
 use app::cli::Global;
 use app::exit::Exit;
-use app::output::{self, Answer, Cell, Table, note};
+use app::output::{self, Cell, Render, Table, note};
 
 /// The most that is asked for in one call.
 const PAGE_MAX: usize = 200;
@@ -36,7 +36,7 @@ pub(super) struct ListArgs {
     flavour: Option<String>,
     /// Only those whose function is in this state
     #[arg(long, value_enum, value_name = "STATE", ignore_case = true)]
-    state: Option<Wanted>,
+    state: Option<StateFilter>,
     /// Only those with exactly this name
     #[arg(long)]
     name: Option<String>,
@@ -53,20 +53,20 @@ pub(super) struct ListArgs {
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 #[value(rename_all = "UPPERCASE")]
-enum Wanted {
+enum StateFilter {
     Pending,
     Running,
     Updating,
     Error,
 }
 
-impl Wanted {
+impl StateFilter {
     fn as_str(self) -> &'static str {
         match self {
-            Wanted::Pending => "PENDING",
-            Wanted::Running => "RUNNING",
-            Wanted::Updating => "UPDATING",
-            Wanted::Error => "ERROR",
+            StateFilter::Pending => "PENDING",
+            StateFilter::Running => "RUNNING",
+            StateFilter::Updating => "UPDATING",
+            StateFilter::Error => "ERROR",
         }
     }
 }
@@ -83,11 +83,11 @@ impl ListArgs {
 }
 
 #[derive(Debug, Serialize)]
-struct Runtimes {
-    items: Vec<Runtime>,
+struct ServerlessTable {
+    items: Vec<RuntimeBody>,
 }
 
-impl Answer for Runtimes {
+impl Render for ServerlessTable {
     fn table(&self, is_wide: bool) -> Table {
         let mut columns = vec!["ID", "NAME", "FLAVOURS", "STATE", "ENDPOINT"];
         columns.extend(if is_wide { WIDE.map(|(title, _)| title).to_vec() } else { vec![] });
@@ -130,7 +130,7 @@ pub(super) async fn run(global: &Global, args: &ListArgs, client: &ServerlessCli
         page.truncate(wanted);
         items.append(&mut page);
     }
-    output::print(global.output, &Runtimes { items })?;
+    output::print(global.output, &ServerlessTable { items })?;
     if has_more {
         note("there are more: use --limit or --all");
     }

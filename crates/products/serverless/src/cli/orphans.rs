@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::model::orphans::{self, Cleaned, Orphan};
-use ::opennebula::{Credentials, NebulaError, Refusal};
+use ::opennebula::{NebulaCredentials, NebulaError, NebulaErrorKind};
 use anyhow::{Context, Result};
 use clap::Args;
 use engine::{Clock, WallClock};
@@ -18,7 +18,7 @@ use crate::orphans::read_one_auth;
 use app::cli::Global;
 use app::cmd;
 use app::exit::Exit;
-use app::output::{self, Answer, Cell, Mood, Table, age, note};
+use app::output::{self, Cell, Mood, Render, Table, age, note};
 
 /// OpenNebula takes a moment to end a machine.
 const PAUSE: Duration = Duration::from_millis(500);
@@ -46,12 +46,12 @@ pub(super) struct OrphansArgs {
 }
 
 #[derive(Debug, Serialize)]
-struct Report {
-    items: Vec<Found>,
+struct OrphanReport {
+    items: Vec<OrphanLine>,
 }
 
 #[derive(Debug, Serialize)]
-struct Found {
+struct OrphanLine {
     kind: &'static str,
     id: i32,
     name: String,
@@ -60,13 +60,13 @@ struct Found {
     /// The operation that made it.
     operation: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    outcome: Option<Outcome>,
+    outcome: Option<CleanOutcome>,
 }
 
 /// What came of cleaning.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-enum Outcome {
+enum CleanOutcome {
     Gone,
     Waits(String),
     Failed(String),
@@ -74,9 +74,9 @@ enum Outcome {
     Reported(String),
 }
 
-impl Found {
-    fn of(orphan: &Orphan, outcome: Option<Outcome>) -> Found {
-        Found {
+impl OrphanLine {
+    fn of(orphan: &Orphan, outcome: Option<CleanOutcome>) -> OrphanLine {
+        OrphanLine {
             kind: orphan.kind.as_str(),
             id: orphan.id,
             name: orphan.name.clone(),
@@ -87,27 +87,27 @@ impl Found {
         }
     }
 
-    fn is(&self, other: &Found) -> bool {
+    fn is(&self, other: &OrphanLine) -> bool {
         (self.kind, self.id) == (other.kind, other.id)
     }
 
     fn waits(&self) -> bool {
-        matches!(self.outcome, Some(Outcome::Waits(_)))
+        matches!(self.outcome, Some(CleanOutcome::Waits(_)))
     }
 }
 
-impl From<Cleaned> for Outcome {
-    fn from(cleaned: Cleaned) -> Outcome {
+impl From<Cleaned> for CleanOutcome {
+    fn from(cleaned: Cleaned) -> CleanOutcome {
         match cleaned {
-            Cleaned::Gone => Outcome::Gone,
-            Cleaned::Waits(why) => Outcome::Waits(why),
-            Cleaned::Failed(why) => Outcome::Failed(why),
-            Cleaned::Reported(why) => Outcome::Reported(why),
+            Cleaned::Gone => CleanOutcome::Gone,
+            Cleaned::Waits(why) => CleanOutcome::Waits(why),
+            Cleaned::Failed(why) => CleanOutcome::Failed(why),
+            Cleaned::Reported(why) => CleanOutcome::Reported(why),
         }
     }
 }
 
-impl Answer for Report {
+impl Render for OrphanReport {
     fn table(&self, is_wide: bool) -> Table {
         let mut columns = vec!["KIND", "ID", "MADE", "WHY", "OUTCOME"];
         columns.extend(if is_wide { vec!["NAME", "OPERATION"] } else { vec![] });
@@ -117,10 +117,12 @@ impl Answer for Report {
             let made = age(now, now.minus(Duration::from_secs(found.age_seconds)));
             let outcome = match &found.outcome {
                 None => Cell::new("-"),
-                Some(Outcome::Gone) => Cell::new("gone").mood(Mood::Good),
-                Some(Outcome::Waits(why)) => Cell::new(format!("waits: {why}")).mood(Mood::Busy),
-                Some(Outcome::Failed(why)) => Cell::new(format!("failed: {why}")).mood(Mood::Bad),
-                Some(Outcome::Reported(why)) => Cell::new(format!("reported only: {why}")).mood(Mood::Bad),
+                Some(CleanOutcome::Gone) => Cell::new("gone").mood(Mood::Good),
+                Some(CleanOutcome::Waits(why)) => Cell::new(format!("waits: {why}")).mood(Mood::Busy),
+                Some(CleanOutcome::Failed(why)) => Cell::new(format!("failed: {why}")).mood(Mood::Bad),
+                Some(CleanOutcome::Reported(why)) => {
+                    Cell::new(format!("reported only: {why}")).mood(Mood::Bad)
+                }
             };
             let mut cells =
                 vec![found.kind.into(), Cell::number(found.id), made.into(), Cell::new(&found.why), outcome];
@@ -155,13 +157,13 @@ pub(super) async fn run(global: &Global, args: &OrphansArgs, user: &OpenNebulaAr
     let search = Search { nebula, admin, holders, older_than: settings.older_than.get() };
     let items = if args.clean { search.clean(&args.patience).await } else { search.look().await }?;
     let exit = judge(args.clean, &items);
-    output::print(global.output, &Report { items })?;
+    output::print(global.output, &OrphanReport { items })?;
     Ok(exit)
 }
 
 struct Search {
     nebula: Nebula,
-    admin: Credentials,
+    admin: NebulaCredentials,
     holders: Holders,
     older_than: Duration,
 }
@@ -180,38 +182,38 @@ impl Search {
         Ok(lost)
     }
 
-    async fn look(&self) -> Result<Vec<Found>> {
-        Ok(self.orphans().await?.iter().map(|orphan| Found::of(orphan, None)).collect())
+    async fn look(&self) -> Result<Vec<OrphanLine>> {
+        Ok(self.orphans().await?.iter().map(|orphan| OrphanLine::of(orphan, None)).collect())
     }
 
     /// As often as it takes, within the time that there is.
-    async fn clean(&self, patience: &PatienceArgs) -> Result<Vec<Found>> {
-        let pace = patience.start().pace;
-        let mut all: Vec<Found> = Vec::new();
+    async fn clean(&self, patience: &PatienceArgs) -> Result<Vec<OrphanLine>> {
+        let interval = patience.start().interval;
+        let mut all: Vec<OrphanLine> = Vec::new();
         loop {
             let lost = self.orphans().await?;
             // What waited and is not found any longer has gone meanwhile.
             for found in all.iter_mut().filter(|found| found.waits()) {
-                found.outcome = Some(Outcome::Gone);
+                found.outcome = Some(CleanOutcome::Gone);
             }
             let cleaned = orphans::clean(&self.nebula.serverless.nebula, &self.admin, &lost).await;
             for (orphan, cleaned) in lost.iter().zip(cleaned) {
-                let found = Found::of(orphan, Some(cleaned.into()));
+                let found = OrphanLine::of(orphan, Some(cleaned.into()));
                 match all.iter_mut().find(|known| known.is(&found)) {
                     Some(known) => *known = found,
                     None => all.push(found),
                 }
             }
-            if !all.iter().any(Found::waits) || pace.is_over() {
+            if !all.iter().any(OrphanLine::waits) || interval.is_over() {
                 return Ok(all);
             }
-            pace.pause(PAUSE).await;
+            interval.pause(PAUSE).await;
         }
     }
 
     fn explained(&self, error: NebulaError) -> anyhow::Error {
         let Nebula { oned, oneflow, .. } = &self.nebula;
-        let text = if error.is(Refusal::Authentication) {
+        let text = if error.is(NebulaErrorKind::Authentication) {
             "OpenNebula does not take these credentials: look at --user, --one-auth, or the file that \
              serverless.orphans.one_auth names"
                 .to_owned()
@@ -222,7 +224,7 @@ impl Search {
     }
 }
 
-fn judge(is_cleaned: bool, items: &[Found]) -> Exit {
+fn judge(is_cleaned: bool, items: &[OrphanLine]) -> Exit {
     if items.is_empty() {
         note("nothing is lost");
         return Exit::GOOD;
@@ -233,14 +235,14 @@ fn judge(is_cleaned: bool, items: &[Found]) -> Exit {
         note(format!("{count} are lost; end them with: {clean}"));
         return Exit::FOUND;
     }
-    if items.iter().any(|found| matches!(found.outcome, Some(Outcome::Failed(_)))) {
+    if items.iter().any(|found| matches!(found.outcome, Some(CleanOutcome::Failed(_)))) {
         return Exit::ERROR;
     }
-    if items.iter().any(|found| matches!(found.outcome, Some(Outcome::Reported(_)))) {
+    if items.iter().any(|found| matches!(found.outcome, Some(CleanOutcome::Reported(_)))) {
         note("some are only reported: look at them in OpenNebula, and remove by hand what is not needed");
         return Exit::FOUND;
     }
-    if items.iter().any(Found::waits) {
+    if items.iter().any(OrphanLine::waits) {
         note("some are not gone yet: clean again later");
         return Exit::TIMED_OUT;
     }

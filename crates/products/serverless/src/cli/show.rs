@@ -4,11 +4,11 @@ use anyhow::Result;
 use clap::Args;
 
 use super::wait::WaitArgs;
-use crate::client::{Role, Runtime, ServerlessClient, State};
+use crate::client::{FunctionRole, RuntimeBody, ServerlessClient, State};
 use app::cli::Global;
-use app::cmd::wait::Ended;
+use app::cmd::wait::WaitResult;
 use app::exit::Exit;
-use app::output::{self, Answer, Cell, Format, Mood, Table, note, printable};
+use app::output::{self, Cell, Format, Mood, Render, Table, note, printable};
 
 /// What a function tells about itself: the word for people, the member, and its unit.
 const FACTS: [(&str, &str, &str); 7] = [
@@ -45,7 +45,7 @@ pub(super) struct ShowArgs {
     waiting: WaitArgs,
 }
 
-impl Answer for Runtime {
+impl Render for RuntimeBody {
     fn table(&self, _is_wide: bool) -> Table {
         let mut table = Table::facts();
         let mut fact = |name: &str, cell: Cell| table.row([Cell::new(name), cell]);
@@ -76,14 +76,14 @@ impl Answer for Runtime {
     }
 }
 
-fn prefix(role: Role) -> &'static str {
+fn prefix(role: FunctionRole) -> &'static str {
     match role {
-        Role::Faas => "faas",
-        Role::Daas => "daas",
+        FunctionRole::Faas => "faas",
+        FunctionRole::Daas => "daas",
     }
 }
 
-pub(super) fn state(runtime: &Runtime) -> Cell {
+pub(super) fn state(runtime: &RuntimeBody) -> Cell {
     let state = runtime.state();
     let mood = match state {
         State::Running => Mood::Good,
@@ -99,8 +99,8 @@ pub(super) async fn run(global: &Global, args: &ShowArgs, client: &ServerlessCli
         return Ok(Exit::GOOD);
     }
     match args.waiting.patience.start().runtime(client, args.id).await? {
-        Ended::Left(exit) => Ok(exit),
-        Ended::With(runtime) => {
+        WaitResult::Left(exit) => Ok(exit),
+        WaitResult::With(runtime) => {
             output::print(global.output, &runtime)?;
             Ok(settled(&runtime))
         }
@@ -108,7 +108,7 @@ pub(super) async fn run(global: &Global, args: &ShowArgs, client: &ServerlessCli
 }
 
 /// The end of a wait, for the shell and for people.
-pub(super) fn settled(runtime: &Runtime) -> Exit {
+pub(super) fn settled(runtime: &RuntimeBody) -> Exit {
     if runtime.state() == State::Error {
         runtime.errors().for_each(|error| note(printable(&error)));
         let delete = app::hint::command(&format!("serverless delete {}", runtime.id));
@@ -119,7 +119,7 @@ pub(super) fn settled(runtime: &Runtime) -> Exit {
 }
 
 /// What was made or changed, for scripts. People have been told already.
-pub(super) fn print_for_scripts(global: &Global, runtime: &Runtime) -> Result<()> {
+pub(super) fn print_for_scripts(global: &Global, runtime: &RuntimeBody) -> Result<()> {
     match global.output {
         Format::Json | Format::Yaml => output::print_value(global.output, runtime),
         Format::Table | Format::Wide | Format::Name => Ok(()),

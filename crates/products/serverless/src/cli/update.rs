@@ -3,12 +3,12 @@
 use anyhow::{Result, bail};
 use clap::Args;
 
-use super::ask::{AmountArgs, PlaceArgs, Wanted};
+use super::ask::{AmountArgs, PlacementArgs, RuntimeArgs};
 use super::show::{print_for_scripts, settled};
 use super::wait::WaitArgs;
-use crate::client::{Role, ServerlessClient, succeeded};
+use crate::client::{FunctionRole, ServerlessClient, succeeded};
 use app::cli::Global;
-use app::cmd::wait::Ended;
+use app::cmd::wait::WaitResult;
 use app::exit::Exit;
 use app::output::{self, Format, note};
 
@@ -31,32 +31,32 @@ pub(super) struct UpdateArgs {
     #[command(flatten)]
     amounts: AmountArgs,
     #[command(flatten)]
-    place: PlaceArgs,
+    place: PlacementArgs,
     #[command(flatten)]
     waiting: WaitArgs,
 }
 
 pub(super) async fn run(global: &Global, args: &UpdateArgs, client: &ServerlessClient) -> Result<Exit> {
     let id = args.id;
-    let wanted = Wanted { name: args.name.as_deref(), amounts: &args.amounts, place: &args.place };
+    let wanted = RuntimeArgs { name: args.name.as_deref(), amounts: &args.amounts, place: &args.place };
     if wanted.is_empty() {
         bail!("nothing to change: give --cpu, --memory, --disk, --policy, --requirements or --name");
     }
     // A function is named by its flavour, also where that does not change.
     let before = client.runtime(id).await?;
-    let faas = before.of(Role::Faas, "FLAVOUR").unwrap_or_default();
-    let daas = before.of(Role::Daas, "FLAVOUR");
+    let faas = before.of(FunctionRole::Faas, "FLAVOUR").unwrap_or_default();
+    let daas = before.of(FunctionRole::Daas, "FLAVOUR");
     let operation = client.update(id, &wanted.body(&faas, daas.as_deref())?).await?;
     let mut patience = args.waiting.patience.start();
     let over = match patience.operation(client, &operation).await? {
-        Ended::Left(exit) => return Ok(exit),
-        Ended::With(over) => over,
+        WaitResult::Left(exit) => return Ok(exit),
+        WaitResult::With(over) => over,
     };
     succeeded(over)?;
     let runtime = if args.waiting.wait {
         match patience.runtime(client, id).await? {
-            Ended::Left(exit) => return Ok(exit),
-            Ended::With(runtime) => runtime,
+            WaitResult::Left(exit) => return Ok(exit),
+            WaitResult::With(runtime) => runtime,
         }
     } else {
         client.runtime(id).await?

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use crate::api::wire::{Action, Operation, OperationState};
+use crate::api::wire::{Action, OperationState, RuntimeOperation};
 use anyhow::Result;
-use api::client::{Look, Pace};
+use api::client::{PollInterval, PollResult};
 use clap::Args;
 
-use crate::client::{Runtime, ServerlessClient};
-use app::client::Answered;
-use app::cmd::wait::{Ended, Waiting};
+use crate::client::{RuntimeBody, ServerlessClient};
+use app::client::CallResult;
+use app::cmd::wait::{WaitResult, Waiting};
 use app::config::Period;
 use app::hint;
 use app::output::ProgressPrinter;
@@ -37,14 +37,14 @@ pub(super) struct PatienceArgs {
 impl PatienceArgs {
     pub(super) fn start(&self) -> Patience {
         let limit = self.timeout.get();
-        let pace = Pace::new(FIRST_PAUSE, LONGEST_PAUSE, Some(limit));
-        Patience { pace, limit, progress: ProgressPrinter::to_stderr() }
+        let interval = PollInterval::new(FIRST_PAUSE, LONGEST_PAUSE, Some(limit));
+        Patience { interval, limit, progress: ProgressPrinter::to_stderr() }
     }
 }
 
 /// Time to wait, all in all.
 pub(super) struct Patience {
-    pub(super) pace: Pace,
+    pub(super) interval: PollInterval,
     limit: Duration,
     progress: ProgressPrinter,
 }
@@ -54,30 +54,34 @@ impl Patience {
     pub(super) async fn operation(
         &mut self,
         client: &ServerlessClient,
-        operation: &Operation,
-    ) -> Result<Ended<Operation>> {
+        operation: &RuntimeOperation,
+    ) -> Result<WaitResult<RuntimeOperation>> {
         let id = operation.id;
         let look = async || {
             let operation = client.operation(id).await?;
             if operation.state != OperationState::Running {
-                return Ok(Look::over(operation));
+                return Ok(PollResult::over(operation));
             }
             let words = operation.reason.clone().unwrap_or_else(|| under_way(operation.action).to_owned());
-            Ok(Look::going(operation, words))
+            Ok(PollResult::going(operation, words))
         };
         let way_back = hint::command(&format!("operations watch {id}"));
         self.until(client, format!("operation {id}"), way_back, look).await
     }
 
-    /// Until the runtime runs, or is in trouble.
-    pub(super) async fn runtime(&mut self, client: &ServerlessClient, id: i32) -> Result<Ended<Runtime>> {
+    /// Until the runtime runs, or is failing.
+    pub(super) async fn runtime(
+        &mut self,
+        client: &ServerlessClient,
+        id: i32,
+    ) -> Result<WaitResult<RuntimeBody>> {
         let look = async || {
             let runtime = client.runtime(id).await?;
             let state = runtime.state();
             if state.is_settled() {
-                return Ok(Look::over(runtime));
+                return Ok(PollResult::over(runtime));
             }
-            Ok(Look::going(runtime, state.as_str()))
+            Ok(PollResult::going(runtime, state.as_str()))
         };
         self.until(client, format!("runtime {id}"), way_back(id), look).await
     }
@@ -87,9 +91,9 @@ impl Patience {
         client: &ServerlessClient,
         what: String,
         way_back: String,
-        look: impl AsyncFnMut() -> Answered<Look<T>>,
-    ) -> Result<Ended<T>> {
-        let waiting = Waiting { what, way_back, pace: self.pace, limit: self.limit };
+        look: impl AsyncFnMut() -> CallResult<PollResult<T>>,
+    ) -> Result<WaitResult<T>> {
+        let waiting = Waiting { what, way_back, interval: self.interval, limit: self.limit };
         waiting.until(&client.http, &mut self.progress, look).await
     }
 }

@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use crate::model::Credentials as OneCredentials;
+use crate::model::NebulaCredentials as OneCredentials;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use secrecy::SecretString;

@@ -1,28 +1,28 @@
-//! A runtime as the door tells about it. Members that we do not know are kept, for scripts that do.
+//! A runtime as the API tells about it. Members that we do not know are kept, for scripts that do.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(try_from = "Value", into = "Value")]
-pub struct Runtime {
+pub struct RuntimeBody {
     pub id: i32,
     body: Value,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
+pub enum FunctionRole {
     Faas,
     Daas,
 }
 
-impl Role {
-    pub const ALL: [Role; 2] = [Role::Faas, Role::Daas];
+impl FunctionRole {
+    pub const ALL: [FunctionRole; 2] = [FunctionRole::Faas, FunctionRole::Daas];
 
     pub fn as_str(self) -> &'static str {
         match self {
-            Role::Faas => "FAAS",
-            Role::Daas => "DAAS",
+            FunctionRole::Faas => "FAAS",
+            FunctionRole::Daas => "DAAS",
         }
     }
 }
@@ -34,7 +34,7 @@ pub enum State {
     Running,
     /// One function at least.
     Error,
-    /// One function at least is not there yet, in the word of the door.
+    /// One function at least is not there yet, in the word of the API.
     Busy(String),
 }
 
@@ -57,22 +57,22 @@ impl State {
 #[error("a runtime without an id")]
 pub struct NoId;
 
-impl TryFrom<Value> for Runtime {
+impl TryFrom<Value> for RuntimeBody {
     type Error = NoId;
 
-    fn try_from(body: Value) -> Result<Runtime, NoId> {
+    fn try_from(body: Value) -> Result<RuntimeBody, NoId> {
         let id = body.get("ID").and_then(Value::as_i64).and_then(|id| i32::try_from(id).ok());
-        id.map(|id| Runtime { id, body }).ok_or(NoId)
+        id.map(|id| RuntimeBody { id, body }).ok_or(NoId)
     }
 }
 
-impl From<Runtime> for Value {
-    fn from(runtime: Runtime) -> Value {
+impl From<RuntimeBody> for Value {
+    fn from(runtime: RuntimeBody) -> Value {
         runtime.body
     }
 }
 
-impl Runtime {
+impl RuntimeBody {
     /// The text at a path such as `/FAAS/ENDPOINT`, also of a number, if it says something.
     pub fn word(&self, path: &str) -> Option<String> {
         let text = match self.body.pointer(path)? {
@@ -84,13 +84,15 @@ impl Runtime {
     }
 
     /// The same of one function.
-    pub fn of(&self, role: Role, member: &str) -> Option<String> {
+    pub fn of(&self, role: FunctionRole, member: &str) -> Option<String> {
         self.word(&format!("/{}/{member}", role.as_str()))
     }
 
     /// The functions that it has.
-    pub fn roles(&self) -> impl Iterator<Item = Role> {
-        Role::ALL.into_iter().filter(|role| *role == Role::Faas || self.of(*role, "FLAVOUR").is_some())
+    pub fn roles(&self) -> impl Iterator<Item = FunctionRole> {
+        FunctionRole::ALL
+            .into_iter()
+            .filter(|role| *role == FunctionRole::Faas || self.of(*role, "FLAVOUR").is_some())
     }
 
     /// The flavours in one word, as service templates are named.
@@ -110,7 +112,7 @@ impl Runtime {
         }
     }
 
-    /// Why functions are in trouble, one line each.
+    /// Why functions are failing, one line each.
     pub fn errors(&self) -> impl Iterator<Item = String> {
         self.roles().filter_map(|role| Some(format!("{}: {}", role.as_str(), self.of(role, "ERROR")?)))
     }
@@ -122,7 +124,7 @@ mod tests {
 
     use super::*;
 
-    fn runtime(faas: &str, daas: Option<&str>) -> Runtime {
+    fn runtime(faas: &str, daas: Option<&str>) -> RuntimeBody {
         let mut body = json!({"ID": 7, "FAAS": {"FLAVOUR": "F", "STATE": faas}, "DAAS": {"FLAVOUR": ""}});
         if let Some(state) = daas {
             body["DAAS"] = json!({"FLAVOUR": "D", "STATE": state, "ERROR": "why", "ENDPOINT": ""});
@@ -146,16 +148,16 @@ mod tests {
     }
 
     #[test]
-    fn what_is_empty_says_nothing_and_what_nobody_knows_is_kept() {
+    fn what_is_empty_says_nothing_and_what_no_one_knows_is_kept() {
         let both = runtime("RUNNING", Some("ERROR"));
-        assert_eq!((both.flavours().as_str(), both.of(Role::Daas, "ENDPOINT")), ("F-D", None));
+        assert_eq!((both.flavours().as_str(), both.of(FunctionRole::Daas, "ENDPOINT")), ("F-D", None));
         assert_eq!(both.errors().collect::<Vec<_>>(), ["DAAS: why"]);
         assert_eq!(runtime("RUNNING", None).roles().count(), 1);
         let odd = json!({"ID": 1, "NEW": {"A": [1]}});
-        let read: Runtime = serde_json::from_value(odd.clone()).unwrap();
+        let read: RuntimeBody = serde_json::from_value(odd.clone()).unwrap();
         assert_eq!(serde_json::to_value(read).unwrap(), odd);
         for bad in [json!({}), json!({"ID": "7"}), json!({"ID": 3_000_000_000_i64}), json!([])] {
-            assert!(serde_json::from_value::<Runtime>(bad.clone()).is_err(), "{bad}");
+            assert!(serde_json::from_value::<RuntimeBody>(bad.clone()).is_err(), "{bad}");
         }
     }
 }

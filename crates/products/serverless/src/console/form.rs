@@ -21,14 +21,14 @@ impl HtmlSafe for Amount {}
 
 /// Cores, memory and disk of one of the two machines.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Machine {
+pub(super) struct FunctionSize {
     pub(super) amounts: [Amount; 3],
 }
 
 const MEMBERS: [&str; 3] = ["CPU", "MEMORY", "DISK_SIZE"];
 
-impl Machine {
-    fn new(prefix: &str, values: [String; 3]) -> Machine {
+impl FunctionSize {
+    fn new(prefix: &str, values: [String; 3]) -> FunctionSize {
         let [cpu, memory, disk] = values;
         let amount = |name: &str, label, hint, value| Amount {
             name: format!("{prefix}_{name}"),
@@ -37,7 +37,7 @@ impl Machine {
             value,
             error: None,
         };
-        Machine {
+        FunctionSize {
             amounts: [
                 amount("cpu", "Cores", "", cpu),
                 amount("memory", "Memory in MB", "", memory),
@@ -46,19 +46,19 @@ impl Machine {
         }
     }
 
-    pub(super) fn empty(prefix: &str) -> Machine {
-        Machine::new(prefix, Default::default())
+    pub(super) fn empty(prefix: &str) -> FunctionSize {
+        FunctionSize::new(prefix, Default::default())
     }
 
-    pub(super) fn of(prefix: &str, function: &Function) -> Machine {
+    pub(super) fn of(prefix: &str, function: &Function) -> FunctionSize {
         let text = |value: Option<u32>| value.map(|value| value.to_string()).unwrap_or_default();
-        Machine::new(prefix, [text(function.cpu), text(function.memory), text(function.disk_size)])
+        FunctionSize::new(prefix, [text(function.cpu), text(function.memory), text(function.disk_size)])
     }
 
     /// What was typed; what is no number is noted where it was typed.
-    pub(super) fn typed(prefix: &str, fields: &Fields) -> Machine {
+    pub(super) fn typed(prefix: &str, fields: &Fields) -> FunctionSize {
         let text = |name: &str| fields.text(&format!("{prefix}_{name}")).to_owned();
-        let mut machine = Machine::new(prefix, [text("cpu"), text("memory"), text("disk")]);
+        let mut machine = FunctionSize::new(prefix, [text("cpu"), text("memory"), text("disk")]);
         for amount in &mut machine.amounts {
             let is_good =
                 amount.value.is_empty() || amount.value.parse::<u32>().is_ok_and(|number| number > 0);
@@ -105,11 +105,11 @@ mod tests {
             let pairs = [("f_cpu", cpu), ("f_memory", "768")];
             Fields::from(pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).to_vec())
         };
-        let good = Machine::typed("f", &fields("2"));
+        let good = FunctionSize::typed("f", &fields("2"));
         assert!(good.is_good());
         assert_eq!(good.members("Function"), json!({"FLAVOUR": "Function", "CPU": 2, "MEMORY": 768}));
         for bad in ["0", "two", "-1", "1.5"] {
-            assert!(!Machine::typed("f", &fields(bad)).is_good(), "{bad}");
+            assert!(!FunctionSize::typed("f", &fields(bad)).is_good(), "{bad}");
         }
     }
 }

@@ -9,8 +9,8 @@ use engine::Capability;
 use serde::Deserialize;
 
 use console::list::Filtered;
-use console::parts::{OLDEST_FIRST, Pager, Words};
-use console::{Shell, Trouble, Visitor};
+use console::parts::{OLDEST_FIRST, Pager, PagerTexts};
+use console::{PageError, Shell, SignedIn};
 
 const LIMIT: &str = "50";
 const STATES: [(&str, &str); 4] =
@@ -28,7 +28,7 @@ pub(super) struct Filters {
 
 #[derive(Template)]
 #[template(path = "list.html")]
-struct List {
+struct ServerlessListPage {
     filters: Filters,
     rows: Rows,
 }
@@ -45,26 +45,28 @@ pub(super) struct Rows {
 #[derive(Template)]
 #[template(path = "closed.html")]
 struct Closed {
-    trouble: Trouble,
+    page_error: PageError,
 }
 
-pub(super) async fn list(visitor: Visitor, Query(filters): Query<Filters>) -> Response {
-    let shell = Shell::new(&visitor, &super::SECTION, "Serverless runtimes");
-    match filters.rows(&visitor).await {
-        Ok(rows) => shell.page(&List { filters, rows }),
-        Err(trouble) if is_closed(&trouble) => shell.page_with(trouble.status, &Closed { trouble }),
-        Err(trouble) => trouble.page(&visitor),
+pub(super) async fn list(signed_in: SignedIn, Query(filters): Query<Filters>) -> Response {
+    let shell = Shell::new(&signed_in, &super::SECTION, "Serverless runtimes");
+    match filters.rows(&signed_in).await {
+        Ok(rows) => shell.page(&ServerlessListPage { filters, rows }),
+        Err(page_error) if is_closed(&page_error) => {
+            shell.page_with(page_error.status, &Closed { page_error })
+        }
+        Err(page_error) => page_error.page(&signed_in),
     }
 }
 
 /// Nobody has set up what this page needs, or OpenNebula does not answer.
-fn is_closed(trouble: &Trouble) -> bool {
-    [StatusCode::SERVICE_UNAVAILABLE, StatusCode::NOT_FOUND].contains(&trouble.status)
+fn is_closed(page_error: &PageError) -> bool {
+    [StatusCode::SERVICE_UNAVAILABLE, StatusCode::NOT_FOUND].contains(&page_error.status)
 }
 
 impl Filtered for Filters {
     const AT: &'static str = super::AT;
-    const PAGES: Words = OLDEST_FIRST;
+    const PAGES: PagerTexts = OLDEST_FIRST;
     type Rows = Rows;
 
     fn kept(&self) -> Vec<(&'static str, &str)> {
@@ -75,14 +77,14 @@ impl Filtered for Filters {
         ("offset", &self.offset)
     }
 
-    async fn rows(&self, visitor: &Visitor) -> Result<Rows, Trouble> {
+    async fn rows(&self, signed_in: &SignedIn) -> Result<Rows, PageError> {
         let query = self.with(&[("all", "true"), ("limit", LIMIT), ("offset", &self.offset)]);
-        let found: Listing = visitor.api.get(&format!("/serverless-runtimes{query}")).await?;
+        let found: Listing = signed_in.api.get(&format!("/serverless-runtimes{query}")).await?;
         let next = found.next_offset.map(|next| next.to_string());
         Ok(Rows {
             runtimes: found.serverless_runtimes,
             is_filtered: !self.is_none(),
-            may_create: visitor.can(Capability::Administer),
+            may_create: signed_in.can(Capability::Administer),
             pager: self.pager(next.as_deref()),
         })
     }

@@ -7,9 +7,9 @@ use engine::Capability;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::form::Machine;
+use super::form::FunctionSize;
 use super::{AT_ONCE, begun};
-use console::{CsrfToken, Fields, Shell, Trouble, Visitor, see_other};
+use console::{CsrfToken, Fields, PageError, Shell, SignedIn, see_other};
 
 const KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
@@ -22,44 +22,44 @@ struct New {
     name: String,
     flavour: String,
     data_flavour: String,
-    function: Machine,
-    data: Machine,
+    function: FunctionSize,
+    data: FunctionSize,
     latency: String,
     location: String,
     /// What is wrong with the flavour.
     no_flavour: bool,
     no_latency: bool,
-    trouble: Option<String>,
+    page_error: Option<String>,
 }
 
 impl New {
-    fn empty(visitor: &Visitor) -> New {
+    fn empty(signed_in: &SignedIn) -> New {
         New {
-            csrf: visitor.csrf.clone(),
+            csrf: signed_in.csrf.clone(),
             key: Uuid::new_v4().to_string(),
             name: String::new(),
             flavour: String::new(),
             data_flavour: String::new(),
-            function: Machine::empty("f"),
-            data: Machine::empty("d"),
+            function: FunctionSize::empty("f"),
+            data: FunctionSize::empty("d"),
             latency: String::new(),
             location: String::new(),
             no_flavour: false,
             no_latency: false,
-            trouble: None,
+            page_error: None,
         }
     }
 
-    fn typed(visitor: &Visitor, fields: &Fields) -> New {
+    fn typed(signed_in: &SignedIn, fields: &Fields) -> New {
         let text = |name: &str| fields.text(name).to_owned();
-        let empty = New::empty(visitor);
+        let empty = New::empty(signed_in);
         New {
             key: fields.given("key").map_or(empty.key, str::to_owned),
             name: text("name"),
             flavour: text("flavour"),
             data_flavour: text("data_flavour"),
-            function: Machine::typed("f", fields),
-            data: Machine::typed("d", fields),
+            function: FunctionSize::typed("f", fields),
+            data: FunctionSize::typed("d", fields),
             latency: text("latency"),
             location: text("location"),
             no_flavour: fields.given("flavour").is_none(),
@@ -90,31 +90,31 @@ impl New {
     }
 }
 
-fn shell(visitor: &Visitor) -> Shell {
-    Shell::new(visitor, &super::SECTION, "Create a serverless runtime")
+fn shell(signed_in: &SignedIn) -> Shell {
+    Shell::new(signed_in, &super::SECTION, "Create a serverless runtime")
 }
 
-pub(super) async fn form(visitor: Visitor) -> Response {
-    if !visitor.can(Capability::Administer) {
-        return Trouble::needs(Capability::Administer).page(&visitor);
+pub(super) async fn form(signed_in: SignedIn) -> Response {
+    if !signed_in.can(Capability::Administer) {
+        return PageError::needs(Capability::Administer).page(&signed_in);
     }
-    shell(&visitor).page(&New::empty(&visitor))
+    shell(&signed_in).page(&New::empty(&signed_in))
 }
 
-pub(super) async fn create(visitor: Visitor, fields: Fields) -> Response {
-    let new = New::typed(&visitor, &fields);
+pub(super) async fn create(signed_in: SignedIn, fields: Fields) -> Response {
+    let new = New::typed(&signed_in, &fields);
     if !new.is_good() {
-        return shell(&visitor).page_with(StatusCode::UNPROCESSABLE_ENTITY, &new);
+        return shell(&signed_in).page_with(StatusCode::UNPROCESSABLE_ENTITY, &new);
     }
     let key = HeaderValue::from_str(&new.key).unwrap_or(HeaderValue::from_static("console"));
     let headers = [AT_ONCE, (KEY, key)];
-    let asked = visitor.api.send(Method::POST, "/serverless-runtimes", &headers, Some(&new.body())).await;
+    let asked = signed_in.api.send(Method::POST, "/serverless-runtimes", &headers, Some(&new.body())).await;
     match asked.and_then(|answer| begun(&answer)) {
         Ok(operation) => see_other(&format!("/console/serverless/operations/{operation}")),
-        Err(trouble) => {
-            let status = trouble.status;
-            let content = New { trouble: Some(trouble.line()), ..new };
-            shell(&visitor).page_with(status, &content)
+        Err(page_error) => {
+            let status = page_error.status;
+            let content = New { page_error: Some(page_error.line()), ..new };
+            shell(&signed_in).page_with(status, &content)
         }
     }
 }

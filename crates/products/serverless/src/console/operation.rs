@@ -8,34 +8,34 @@ use axum::response::Response;
 use engine::OperationId;
 use uuid::Uuid;
 
-use console::live::{About, OpenPage, Picture, stream};
+use console::live::{LiveTopic, OpenPage, Picture, stream};
 use console::parts::{Chip, Prose, When};
-use console::{Api, Shell, Trouble, Visitor};
+use console::{ApiClient, PageError, Shell, SignedIn};
 
 #[derive(Template)]
 #[template(path = "operation.html")]
-struct Page {
+struct OperationPage {
     id: Uuid,
     title: &'static str,
-    now: Now,
+    now: OperationPart,
 }
 
 /// The part of the page that changes.
 #[derive(Template)]
 #[template(path = "progress.html")]
-struct Now {
+struct OperationPart {
     detail: OperationDetail,
     done: usize,
     /// Where the runtime is, once it is there.
     runtime: Option<String>,
-    refusal: Option<String>,
+    runtime_error: Option<String>,
 }
 
-impl Now {
-    async fn at(api: &Api, id: Uuid) -> Result<Now, Trouble> {
+impl OperationPart {
+    async fn at(api: &ApiClient, id: Uuid) -> Result<OperationPart, PageError> {
         let detail: OperationDetail = api.get(&format!("/operations/{id}")).await?;
         let done = detail.steps.iter().filter(|step| step.state.is_passed()).count();
-        let mut now = Now { detail, done, runtime: None, refusal: None };
+        let mut now = OperationPart { detail, done, runtime: None, runtime_error: None };
         if now.detail.operation.phase.is_final() {
             // OpenNebula is asked once, when there is something to know.
             let ended: Option<Progress> =
@@ -44,11 +44,12 @@ impl Now {
             let location = ended.as_ref().and_then(|ended| ended.location.clone());
             now.runtime = location
                 .map(|path| format!("/console{}", path.replace("/serverless-runtimes/", "/serverless/")));
-            now.refusal =
-                ended.and_then(|ended| ended.refusal).map(|refusal| match refusal.message.as_str() {
-                    Some(message) if !message.is_empty() => format!("{}: {message}", refusal.error),
-                    _ => refusal.error,
-                });
+            now.runtime_error = ended.and_then(|ended| ended.runtime_error).map(|runtime_error| {
+                match runtime_error.message.as_str() {
+                    Some(message) if !message.is_empty() => format!("{}: {message}", runtime_error.error),
+                    _ => runtime_error.error,
+                }
+            });
         }
         Ok(now)
     }
@@ -63,33 +64,33 @@ impl Now {
     }
 }
 
-pub(super) async fn show(visitor: Visitor, Path(id): Path<Uuid>) -> Response {
-    match Now::at(&visitor.api, id).await {
+pub(super) async fn show(signed_in: SignedIn, Path(id): Path<Uuid>) -> Response {
+    match OperationPart::at(&signed_in.api, id).await {
         Ok(now) => {
             let title = match now.detail.operation.workflow.rsplit('.').next() {
                 Some("create") => "Creating a serverless runtime",
                 Some("delete") => "Deleting a serverless runtime",
                 _ => "Changing a serverless runtime",
             };
-            Shell::new(&visitor, &super::SECTION, title).page(&Page { id, title, now })
+            Shell::new(&signed_in, &super::SECTION, title).page(&OperationPage { id, title, now })
         }
-        Err(trouble) => trouble.page(&visitor),
+        Err(page_error) => page_error.page(&signed_in),
     }
 }
 
-pub(super) async fn live(visitor: Visitor, Path(id): Path<Uuid>) -> Response {
-    let page = Open { api: visitor.api.clone(), id };
-    stream(&visitor, About::Operation(OperationId(id)), page)
+pub(super) async fn live(signed_in: SignedIn, Path(id): Path<Uuid>) -> Response {
+    let page = OperationLive { api: signed_in.api.clone(), id };
+    stream(&signed_in, LiveTopic::Operation(OperationId(id)), page)
 }
 
-struct Open {
-    api: Api,
+struct OperationLive {
+    api: ApiClient,
     id: Uuid,
 }
 
-impl OpenPage for Open {
-    async fn draw(&mut self) -> Result<Picture, Trouble> {
-        let now = Now::at(&self.api, self.id).await?;
+impl OpenPage for OperationLive {
+    async fn draw(&mut self) -> Result<Picture, PageError> {
+        let now = OperationPart::at(&self.api, self.id).await?;
         Ok(Picture { is_last: now.detail.operation.phase.is_final(), ..Picture::of(&now) })
     }
 }

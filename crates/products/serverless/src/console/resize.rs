@@ -8,10 +8,10 @@ use axum::response::Response;
 use engine::Capability;
 use serde_json::json;
 
-use super::form::Machine;
+use super::form::FunctionSize;
 use super::show::find;
 use super::{AT_ONCE, begun};
-use console::{CsrfToken, Fields, Shell, Trouble, Visitor, see_other};
+use console::{CsrfToken, Fields, PageError, Shell, SignedIn, see_other};
 
 #[derive(Template)]
 #[template(path = "resize.html")]
@@ -19,56 +19,56 @@ struct Resize {
     csrf: CsrfToken,
     id: i32,
     name: String,
-    function: Machine,
-    data: Option<Machine>,
-    trouble: Option<String>,
+    function: FunctionSize,
+    data: Option<FunctionSize>,
+    page_error: Option<String>,
 }
 
 impl Resize {
-    fn of(visitor: &Visitor, id: i32, runtime: &ServerlessRuntime) -> Resize {
+    fn of(signed_in: &SignedIn, id: i32, runtime: &ServerlessRuntime) -> Resize {
         let name = super::name(runtime);
         Resize {
-            csrf: visitor.csrf.clone(),
+            csrf: signed_in.csrf.clone(),
             id,
             name,
-            function: Machine::of("f", &runtime.faas),
-            data: runtime.daas.as_ref().map(|daas| Machine::of("d", daas)),
-            trouble: None,
+            function: FunctionSize::of("f", &runtime.faas),
+            data: runtime.daas.as_ref().map(|daas| FunctionSize::of("d", daas)),
+            page_error: None,
         }
     }
 
-    fn shell(&self, visitor: &Visitor) -> Shell {
-        Shell::new(visitor, &super::SECTION, &format!("Resize {}", self.name))
+    fn shell(&self, signed_in: &SignedIn) -> Shell {
+        Shell::new(signed_in, &super::SECTION, &format!("Resize {}", self.name))
     }
 
     fn is_good(&self) -> bool {
-        self.function.is_good() && self.data.as_ref().is_none_or(Machine::is_good)
+        self.function.is_good() && self.data.as_ref().is_none_or(FunctionSize::is_good)
     }
 }
 
-pub(super) async fn form(visitor: Visitor, Path(id): Path<i32>) -> Response {
-    if !visitor.can(Capability::Administer) {
-        return Trouble::needs(Capability::Administer).page(&visitor);
+pub(super) async fn form(signed_in: SignedIn, Path(id): Path<i32>) -> Response {
+    if !signed_in.can(Capability::Administer) {
+        return PageError::needs(Capability::Administer).page(&signed_in);
     }
-    match find(&visitor.api, id).await {
+    match find(&signed_in.api, id).await {
         Ok(runtime) => {
-            let content = Resize::of(&visitor, id, &runtime);
-            content.shell(&visitor).page(&content)
+            let content = Resize::of(&signed_in, id, &runtime);
+            content.shell(&signed_in).page(&content)
         }
-        Err(trouble) => trouble.page(&visitor),
+        Err(page_error) => page_error.page(&signed_in),
     }
 }
 
-pub(super) async fn resize(visitor: Visitor, Path(id): Path<i32>, fields: Fields) -> Response {
-    let runtime = match find(&visitor.api, id).await {
+pub(super) async fn resize(signed_in: SignedIn, Path(id): Path<i32>, fields: Fields) -> Response {
+    let runtime = match find(&signed_in.api, id).await {
         Ok(runtime) => runtime,
-        Err(trouble) => return trouble.page(&visitor),
+        Err(page_error) => return page_error.page(&signed_in),
     };
-    let mut typed = Resize::of(&visitor, id, &runtime);
-    typed.function = Machine::typed("f", &fields);
-    typed.data = typed.data.map(|_| Machine::typed("d", &fields));
+    let mut typed = Resize::of(&signed_in, id, &runtime);
+    typed.function = FunctionSize::typed("f", &fields);
+    typed.data = typed.data.map(|_| FunctionSize::typed("d", &fields));
     if !typed.is_good() {
-        return typed.shell(&visitor).page_with(StatusCode::UNPROCESSABLE_ENTITY, &typed);
+        return typed.shell(&signed_in).page_with(StatusCode::UNPROCESSABLE_ENTITY, &typed);
     }
     // An empty flavour leaves it as it is.
     let mut body = json!({"SERVERLESS_RUNTIME": {"FAAS": typed.function.members("")}});
@@ -76,13 +76,13 @@ pub(super) async fn resize(visitor: Visitor, Path(id): Path<i32>, fields: Fields
         body["SERVERLESS_RUNTIME"]["DAAS"] = data.members("");
     }
     let at = format!("/serverless-runtimes/{id}");
-    let asked = visitor.api.send(Method::PUT, &at, &[AT_ONCE], Some(&body)).await;
+    let asked = signed_in.api.send(Method::PUT, &at, &[AT_ONCE], Some(&body)).await;
     match asked.and_then(|answer| begun(&answer)) {
         Ok(operation) => see_other(&format!("/console/serverless/operations/{operation}")),
-        Err(trouble) => {
-            let status = trouble.status;
-            let content = Resize { trouble: Some(trouble.line()), ..typed };
-            content.shell(&visitor).page_with(status, &content)
+        Err(page_error) => {
+            let status = page_error.status;
+            let content = Resize { page_error: Some(page_error.line()), ..typed };
+            content.shell(&signed_in).page_with(status, &content)
         }
     }
 }

@@ -8,54 +8,60 @@ use axum::response::Response;
 use engine::Capability;
 
 use console::live::part;
-use console::{Api, CsrfToken, Shell, Trouble, Visitor};
+use console::{ApiClient, CsrfToken, PageError, Shell, SignedIn};
 
 #[derive(Template)]
 #[template(path = "show.html")]
-struct Show {
+struct ServerlessView {
     csrf: CsrfToken,
     id: i32,
     name: String,
-    now: Now,
+    now: ServerlessPart,
     is_admin: bool,
 }
 
 /// The part of the page that changes.
 #[derive(Template)]
 #[template(path = "now.html")]
-struct Now {
+struct ServerlessPart {
     runtime: ServerlessRuntime,
 }
 
-impl Now {
+impl ServerlessPart {
     fn machines(&self) -> Vec<(&'static str, &Function)> {
         let data = self.runtime.daas.as_ref().map(|daas| ("Data", daas));
         [("Functions", &self.runtime.faas)].into_iter().chain(data).collect()
     }
 }
 
-pub(super) async fn show(visitor: Visitor, Path(id): Path<i32>) -> Response {
-    match find(&visitor.api, id).await {
+pub(super) async fn show(signed_in: SignedIn, Path(id): Path<i32>) -> Response {
+    match find(&signed_in.api, id).await {
         Ok(runtime) => {
             let name = super::name(&runtime);
-            let shell = Shell::new(&visitor, &super::SECTION, &name);
-            let is_admin = visitor.can(Capability::Administer);
-            shell.page(&Show { csrf: visitor.csrf.clone(), id, name, now: Now { runtime }, is_admin })
+            let shell = Shell::new(&signed_in, &super::SECTION, &name);
+            let is_admin = signed_in.can(Capability::Administer);
+            shell.page(&ServerlessView {
+                csrf: signed_in.csrf.clone(),
+                id,
+                name,
+                now: ServerlessPart { runtime },
+                is_admin,
+            })
         }
-        Err(trouble) => trouble.page(&visitor),
+        Err(page_error) => page_error.page(&signed_in),
     }
 }
 
 /// The changing part alone: OpenNebula tells nobody when something changes, so the page asks once in a while.
-pub(super) async fn now(visitor: Visitor, Path(id): Path<i32>) -> Response {
-    part(find(&visitor.api, id).await.map(|runtime| Now { runtime }))
+pub(super) async fn now(signed_in: SignedIn, Path(id): Path<i32>) -> Response {
+    part(find(&signed_in.api, id).await.map(|runtime| ServerlessPart { runtime }))
 }
 
-pub(super) async fn find(api: &Api, id: i32) -> Result<ServerlessRuntime, Trouble> {
-    let found: Result<Envelope, Trouble> = api.get(&format!("/serverless-runtimes/{id}")).await;
-    found.map(|found| found.serverless_runtime).map_err(|trouble| match trouble.status {
-        StatusCode::NOT_FOUND => Trouble::missing(&format!("serverless runtime {id}"))
+pub(super) async fn find(api: &ApiClient, id: i32) -> Result<ServerlessRuntime, PageError> {
+    let found: Result<Envelope, PageError> = api.get(&format!("/serverless-runtimes/{id}")).await;
+    found.map(|found| found.serverless_runtime).map_err(|page_error| match page_error.status {
+        StatusCode::NOT_FOUND => PageError::missing(&format!("serverless runtime {id}"))
             .hint("It may have been deleted. The list of operations shows what was done to it."),
-        _ => trouble,
+        _ => page_error,
     })
 }

@@ -4,10 +4,10 @@ use axum::http::Method;
 use serde_json::json;
 
 use super::{AT_ONCE, begun};
-use console::{Trouble, Visitor};
+use console::{PageError, SignedIn};
 
-pub(super) async fn start(visitor: &Visitor, name: String) -> Result<String, Trouble> {
+pub(super) async fn start(signed_in: &SignedIn, name: String) -> Result<String, PageError> {
     let body = json!({"SERVERLESS_RUNTIME": {"NAME": name, "FAAS": {"FLAVOUR": "Function"}}});
-    let answer = visitor.api.send(Method::POST, "/serverless-runtimes", &[AT_ONCE], Some(&body)).await?;
+    let answer = signed_in.api.send(Method::POST, "/serverless-runtimes", &[AT_ONCE], Some(&body)).await?;
     Ok(format!("/console/operations/{}", begun(&answer)?))
 }

@@ -2,26 +2,26 @@
 
 use std::net::IpAddr;
 
-use ::config::{Entry, FromNode, HttpUrl, Kind, Node, Table, Value};
+use ::config::{ConfigValue, FromNode, HttpUrl, Table, TreeEntry, TreeNode, ValueKind};
 
-use super::Wrong;
+use super::ConfError;
 use app::config::SEVERITIES;
 
 /// Not settings: host and port become one address when both are known.
 pub(super) const HOST: &str = "host";
 pub(super) const PORT: &str = "port";
 
-pub(super) struct Key {
+pub(super) struct ConfKey {
     /// Dotted, without the colons of Ruby.
     pub(super) path: &'static str,
     pub(super) setting: &'static str,
-    pub(super) form: Form,
+    pub(super) form: KeyForm,
     /// From a time when the file had another shape.
     pub(super) is_old: bool,
 }
 
 #[derive(Clone, Copy)]
-pub(super) enum Form {
+pub(super) enum KeyForm {
     Url,
     Host,
     Port,
@@ -33,40 +33,40 @@ pub(super) enum Form {
     Mapping,
 }
 
-impl Form {
-    pub(super) const PORT: Kind = Kind::Whole(0, 65_535);
+impl KeyForm {
+    pub(super) const PORT: ValueKind = ValueKind::Whole(0, 65_535);
 }
 
-const fn key(path: &'static str, setting: &'static str, form: Form) -> Key {
-    Key { path, setting, form, is_old: false }
+const fn key(path: &'static str, setting: &'static str, form: KeyForm) -> ConfKey {
+    ConfKey { path, setting, form, is_old: false }
 }
 
-const fn old(path: &'static str, setting: &'static str, form: Form) -> Key {
-    Key { path, setting, form, is_old: true }
+const fn old(path: &'static str, setting: &'static str, form: KeyForm) -> ConfKey {
+    ConfKey { path, setting, form, is_old: true }
 }
 
-pub(super) const KEYS: &[Key] = &[
-    key("one_xmlrpc", "serverless.oned", Form::Url),
-    key("oneflow_server", "serverless.oneflow", Form::Url),
-    key("host", HOST, Form::Host),
-    key("port", PORT, Form::Port),
-    key("timeout", "serverless.timeout", Form::Seconds),
-    key("capacity.disk.default", "serverless.capacity.disk.default", Form::Whole),
-    key("capacity.cpu.default", "serverless.capacity.cpu.default", Form::Whole),
-    key("capacity.cpu.mult", "serverless.capacity.cpu.mult", Form::Whole),
-    key("capacity.memory.default", "serverless.capacity.memory.default", Form::Whole),
-    key("capacity.memory.mult", "serverless.capacity.memory.mult", Form::Whole),
-    key("capacity.memory.resize_mode", "serverless.capacity.memory.resize_mode", Form::Word),
-    old("capacity.default.vcpu", "serverless.capacity.cpu.default", Form::Whole),
-    old("capacity.default.memory", "serverless.capacity.memory.default", Form::Whole),
-    old("capacity.max.vcpu_mult", "serverless.capacity.cpu.mult", Form::Whole),
-    old("capacity.max.memory_mult", "serverless.capacity.memory.mult", Form::Whole),
-    key("mapping", "serverless.mapping", Form::Mapping),
-    key("log.level", "log.severity", Form::Severity),
-    key("log.system", "log.system", Form::Word),
+pub(super) const KEYS: &[ConfKey] = &[
+    key("one_xmlrpc", "serverless.oned", KeyForm::Url),
+    key("oneflow_server", "serverless.oneflow", KeyForm::Url),
+    key("host", HOST, KeyForm::Host),
+    key("port", PORT, KeyForm::Port),
+    key("timeout", "serverless.timeout", KeyForm::Seconds),
+    key("capacity.disk.default", "serverless.capacity.disk.default", KeyForm::Whole),
+    key("capacity.cpu.default", "serverless.capacity.cpu.default", KeyForm::Whole),
+    key("capacity.cpu.mult", "serverless.capacity.cpu.mult", KeyForm::Whole),
+    key("capacity.memory.default", "serverless.capacity.memory.default", KeyForm::Whole),
+    key("capacity.memory.mult", "serverless.capacity.memory.mult", KeyForm::Whole),
+    key("capacity.memory.resize_mode", "serverless.capacity.memory.resize_mode", KeyForm::Word),
+    old("capacity.default.vcpu", "serverless.capacity.cpu.default", KeyForm::Whole),
+    old("capacity.default.memory", "serverless.capacity.memory.default", KeyForm::Whole),
+    old("capacity.max.vcpu_mult", "serverless.capacity.cpu.mult", KeyForm::Whole),
+    old("capacity.max.memory_mult", "serverless.capacity.memory.mult", KeyForm::Whole),
+    key("mapping", "serverless.mapping", KeyForm::Mapping),
+    key("log.level", "log.severity", KeyForm::Severity),
+    key("log.system", "log.system", KeyForm::Word),
 ];
 
-impl Key {
+impl ConfKey {
     pub(super) fn is_below(&self, section: &str) -> bool {
         self.path.strip_prefix(section).is_some_and(|rest| rest.starts_with('.'))
     }
@@ -82,67 +82,67 @@ impl Key {
     }
 
     /// The value as the setting wants it.
-    pub(super) fn read(&self, node: Node, table: &Table) -> Result<Node, Wrong> {
+    pub(super) fn read(&self, node: TreeNode, table: &Table) -> Result<TreeNode, ConfError> {
         match self.form {
-            Form::Url => checked::<HttpUrl>(node, Kind::Url),
-            Form::Host => host(node),
-            Form::Port => checked::<u64>(number(node), Form::PORT),
-            Form::Whole => checked::<u64>(number(node), self.kind(table)),
-            Form::Seconds => seconds(&number(node)),
-            Form::Word => word(node, self.kind(table)),
-            Form::Severity => severity(number(node)),
-            Form::Mapping => mapping(node, self.kind(table)),
+            KeyForm::Url => checked::<HttpUrl>(node, ValueKind::Url),
+            KeyForm::Host => host(node),
+            KeyForm::Port => checked::<u64>(number(node), KeyForm::PORT),
+            KeyForm::Whole => checked::<u64>(number(node), self.kind(table)),
+            KeyForm::Seconds => seconds(&number(node)),
+            KeyForm::Word => word(node, self.kind(table)),
+            KeyForm::Severity => severity(number(node)),
+            KeyForm::Mapping => mapping(node, self.kind(table)),
         }
     }
 
-    fn kind(&self, table: &Table) -> Kind {
+    fn kind(&self, table: &Table) -> ValueKind {
         table.find(self.setting).expect("every key with a form of its own stands for a setting").kind
     }
 }
 
-fn checked<T: FromNode>(node: Node, kind: Kind) -> Result<Node, Wrong> {
+fn checked<T: FromNode>(node: TreeNode, kind: ValueKind) -> Result<TreeNode, ConfError> {
     match T::read(&node, kind) {
         Ok(_) => Ok(node),
-        Err(wrong) => Err(Wrong::expected(wrong, kind)),
+        Err(wrong) => Err(ConfError::expected(wrong, kind)),
     }
 }
 
 /// A number may be in quotes.
-fn number(node: Node) -> Node {
+fn number(node: TreeNode) -> TreeNode {
     match &node.value {
-        Value::Text(text) => match text.trim().parse::<i64>() {
-            Ok(number) => Node { value: Value::Number(number.into()), spot: node.spot },
+        ConfigValue::Text(text) => match text.trim().parse::<i64>() {
+            Ok(number) => TreeNode { value: ConfigValue::Number(number.into()), spot: node.spot },
             Err(_) => node,
         },
         _ => node,
     }
 }
 
-fn host(node: Node) -> Result<Node, Wrong> {
+fn host(node: TreeNode) -> Result<TreeNode, ConfError> {
     match &node.value {
-        Value::Text(text) if text == "localhost" || text.parse::<IpAddr>().is_ok() => Ok(node),
+        ConfigValue::Text(text) if text == "localhost" || text.parse::<IpAddr>().is_ok() => Ok(node),
         // Without quotes an address such as 10.1 is a number.
-        _ => Err(Wrong {
+        _ => Err(ConfError {
             message: "expected an IP address such as 127.0.0.1, or localhost".to_owned(),
             node: Box::new(node),
         }),
     }
 }
 
-fn seconds(node: &Node) -> Result<Node, Wrong> {
-    const SECONDS: Kind = Kind::Whole(1, 3_600);
+fn seconds(node: &TreeNode) -> Result<TreeNode, ConfError> {
+    const SECONDS: ValueKind = ValueKind::Whole(1, 3_600);
     match u64::read(node, SECONDS) {
-        Ok(seconds) => Ok(Node { value: Value::Text(format!("{seconds}s")), spot: node.spot }),
+        Ok(seconds) => Ok(TreeNode { value: ConfigValue::Text(format!("{seconds}s")), spot: node.spot }),
         Err(wrong) => {
-            let mut wrong = Wrong::expected(wrong, SECONDS);
+            let mut wrong = ConfError::expected(wrong, SECONDS);
             wrong.message.push_str(", in seconds");
             Err(wrong)
         }
     }
 }
 
-fn word(mut node: Node, kind: Kind) -> Result<Node, Wrong> {
-    if let (Value::Text(text), Kind::OneOf(words)) = (&mut node.value, kind) {
+fn word(mut node: TreeNode, kind: ValueKind) -> Result<TreeNode, ConfError> {
+    if let (ConfigValue::Text(text), ValueKind::OneOf(words)) = (&mut node.value, kind) {
         let bare = text.strip_prefix(':').unwrap_or(text);
         if let Some(word) = words.iter().find(|word| word.eq_ignore_ascii_case(bare)) {
             *text = (*word).to_owned();
@@ -151,27 +151,27 @@ fn word(mut node: Node, kind: Kind) -> Result<Node, Wrong> {
     checked::<String>(node, kind)
 }
 
-fn severity(node: Node) -> Result<Node, Wrong> {
+fn severity(node: TreeNode) -> Result<TreeNode, ConfError> {
     let name = match &node.value {
-        Value::Number(number) => number.as_u64().and_then(|n| SEVERITIES.get(usize::try_from(n).ok()?)),
+        ConfigValue::Number(number) => number.as_u64().and_then(|n| SEVERITIES.get(usize::try_from(n).ok()?)),
         _ => None,
     };
     match name {
-        Some((name, _)) => Ok(Node { value: Value::Text((*name).to_owned()), spot: node.spot }),
-        None => Err(Wrong {
+        Some((name, _)) => Ok(TreeNode { value: ConfigValue::Text((*name).to_owned()), spot: node.spot }),
+        None => Err(ConfError {
             message: "expected a number from 0 to 3: 0 = DEBUG, 1 = INFO, 2 = WARNING, 3 = ERROR".to_owned(),
             node: Box::new(node),
         }),
     }
 }
 
-fn mapping(mut node: Node, kind: Kind) -> Result<Node, Wrong> {
-    if let Value::Map(entries) = &mut node.value {
+fn mapping(mut node: TreeNode, kind: ValueKind) -> Result<TreeNode, ConfError> {
+    if let ConfigValue::Map(entries) = &mut node.value {
         let numbers = std::mem::take(entries).into_iter();
-        *entries = numbers.map(|entry| Entry { node: number(entry.node), ..entry }).collect();
+        *entries = numbers.map(|entry| TreeEntry { node: number(entry.node), ..entry }).collect();
     }
     match crate::settings::mapping(&node) {
         Ok(_) => Ok(node),
-        Err(wrong) => Err(Wrong::expected(wrong, kind)),
+        Err(wrong) => Err(ConfError::expected(wrong, kind)),
     }
 }

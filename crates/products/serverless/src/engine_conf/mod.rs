@@ -14,10 +14,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ::config::{
-    Entry, Found, FromNode, Kind, Layers, Node, Source, Spot, Value, Warning, complaint, nearest, utf8,
+    ConfigValue, EffectiveValue, FromNode, Layers, Spot, TreeEntry, TreeNode, ValueKind, ValueSource,
+    Warning, error_body, nearest, utf8,
 };
 
-use keys::{Form, KEYS, Key};
+use keys::{ConfKey, KEYS, KeyForm};
 pub(super) use shown::as_engine_conf;
 
 /// What a missing key means when there is a file. Everything else has the same default as here.
@@ -43,7 +44,7 @@ impl EngineConf {
     /// Lays the file over the layers so far. What is wrong with it is told together with all other problems.
     pub(super) fn lay_over(layers: &mut Layers<'_>, path: &Path, bytes: &[u8]) -> EngineConf {
         let name: Arc<str> = path.display().to_string().into();
-        let mut reading = Reading { layers, file: Arc::clone(&name), layer: BTreeMap::new() };
+        let mut reading = ConfReader { layers, file: Arc::clone(&name), layer: BTreeMap::new() };
         match utf8(bytes).and_then(::config::parse) {
             Ok(root) => reading.section("", root),
             Err(malformed) => reading.refuse(malformed.spot, "", malformed.message),
@@ -57,22 +58,22 @@ impl EngineConf {
 }
 
 /// One file on its way into the layers.
-struct Reading<'a, 'b> {
+struct ConfReader<'a, 'b> {
     layers: &'a mut Layers<'b>,
     file: Arc<str>,
-    layer: BTreeMap<String, Found>,
+    layer: BTreeMap<String, EffectiveValue>,
 }
 
-impl Reading<'_, '_> {
+impl ConfReader<'_, '_> {
     /// A map below this key, or the whole file.
-    fn section(&mut self, path: &str, node: Node) {
+    fn section(&mut self, path: &str, node: TreeNode) {
         let entries = match node.value {
             // A key whose lines below are commented out says nothing.
-            Value::Nothing => return,
-            Value::Map(entries) => entries,
+            ConfigValue::Nothing => return,
+            ConfigValue::Map(entries) => entries,
             value => return self.refuse(node.spot, path, format!("expected a map, got {}", value.nature())),
         };
-        for Entry { key, spot, node } in entries {
+        for TreeEntry { key, spot, node } in entries {
             let path = if path.is_empty() { key } else { format!("{path}.{key}") };
             if let Some(key) = KEYS.iter().find(|key| key.path == path) {
                 self.value(key, spot, node);
@@ -84,13 +85,13 @@ impl Reading<'_, '_> {
         }
     }
 
-    fn value(&mut self, key: &Key, spot: Spot, node: Node) {
-        if let Value::Nothing = node.value {
+    fn value(&mut self, key: &ConfKey, spot: Spot, node: TreeNode) {
+        if let ConfigValue::Nothing = node.value {
             return;
         }
         match key.read(node, self.layers.table()) {
             Ok(node) => {
-                let found = Found { node, source: Source::File(Arc::clone(&self.file)) };
+                let found = EffectiveValue { node, source: ValueSource::File(Arc::clone(&self.file)) };
                 self.insert(key, spot, found);
             }
             Err(wrong) => self.refuse(wrong.node.spot, key.path, wrong.message),
@@ -98,7 +99,7 @@ impl Reading<'_, '_> {
     }
 
     /// Two keys may stand for one setting, because the file changed its shape over time. The newer one counts.
-    fn insert(&mut self, key: &Key, spot: Spot, found: Found) {
+    fn insert(&mut self, key: &ConfKey, spot: Spot, found: EffectiveValue) {
         match self.layer.entry(key.setting.to_owned()) {
             Slot::Vacant(slot) => drop(slot.insert(found)),
             Slot::Occupied(mut slot) => {
@@ -117,17 +118,17 @@ impl Reading<'_, '_> {
         let port = self.layer.remove(keys::PORT);
         let spot = host.as_ref().or(port.as_ref())?.node.spot;
         let named = host.and_then(|found| match found.node.value {
-            Value::Text(host) => Some(host),
+            ConfigValue::Text(host) => Some(host),
             _ => None,
         });
-        let port = port.and_then(|found| u64::read(&found.node, Form::PORT).ok()).unwrap_or(USUAL_PORT);
+        let port = port.and_then(|found| u64::read(&found.node, KeyForm::PORT).ok()).unwrap_or(USUAL_PORT);
         let host = match named.as_deref().unwrap_or(USUAL_HOST) {
             "localhost" => USUAL_HOST.to_owned(),
             host if host.contains(':') => format!("[{host}]"),
             host => host.to_owned(),
         };
-        let node = Node { value: Value::Text(format!("{host}:{port}")), spot };
-        let found = Found { node, source: Source::File(Arc::clone(&self.file)) };
+        let node = TreeNode { value: ConfigValue::Text(format!("{host}:{port}")), spot };
+        let found = EffectiveValue { node, source: ValueSource::File(Arc::clone(&self.file)) };
         self.layer.insert("server.listen".to_owned(), found);
         named
     }
@@ -136,7 +137,10 @@ impl Reading<'_, '_> {
         let logs = self.layers.surroundings().installed(LOGS);
         for (path, text) in IMPLIED.into_iter().chain([("log.directory", logs.as_str())]) {
             debug_assert!(self.layers.table().find(path).is_some(), "{path}");
-            let found = Found { node: Node::text(text), source: Source::Implied(Arc::clone(&self.file)) };
+            let found = EffectiveValue {
+                node: TreeNode::text(text),
+                source: ValueSource::Implied(Arc::clone(&self.file)),
+            };
             self.layer.entry(path.to_owned()).or_insert(found);
         }
     }
@@ -154,24 +158,24 @@ impl Reading<'_, '_> {
     }
 
     fn refuse(&mut self, spot: Spot, path: &str, message: String) {
-        let source = Source::File(Arc::clone(&self.file));
+        let source = ValueSource::File(Arc::clone(&self.file));
         self.layers.refuse(&source, spot, path, message);
     }
 
     fn warn(&mut self, spot: Spot, message: String) {
-        let origin = Source::File(Arc::clone(&self.file)).at(spot);
+        let origin = ValueSource::File(Arc::clone(&self.file)).at(spot);
         self.layers.warnings.push(Warning { origin, message });
     }
 }
 
 /// A value that cannot be used, and why.
-struct Wrong {
-    node: Box<Node>,
+struct ConfError {
+    node: Box<TreeNode>,
     message: String,
 }
 
-impl Wrong {
-    fn expected(node: Box<Node>, kind: Kind) -> Wrong {
-        Wrong { message: complaint(&node, kind), node }
+impl ConfError {
+    fn expected(node: Box<TreeNode>, kind: ValueKind) -> ConfError {
+        ConfError { message: error_body(&node, kind), node }
     }
 }

@@ -255,7 +255,7 @@ fn a_value_of_the_wrong_kind_is_named_with_its_place() {
 }
 
 #[test]
-fn unknown_keys_are_warnings_with_a_hint() {
+fn unknown_keys_are_warnings_with_an_image_event() {
     let (config, warnings) =
         load(b":prot: 1\n:capacity:\n  :cpu:\n    :defualt: 3\n:colour: blue\n").unwrap();
     assert_eq!(config.server.listen.port(), 1337);

@@ -1,10 +1,10 @@
 //! Which service template stands for the flavours that somebody asks for.
 
-use opennebula::{Credentials, NebulaError, Refusal as Kind, ServiceTemplate, User};
+use opennebula::{NebulaCredentials, NebulaError, NebulaErrorKind as Kind, NebulaUser, ServiceTemplate};
 
-use super::function::Role;
+use super::function::FunctionRole;
 use super::json::{Json, Members};
-use super::refusal::Refusal;
+use super::runtime_error::RuntimeError;
 use super::settings::{Serverless, ServerlessSettings};
 use super::spec::Spec;
 
@@ -12,21 +12,21 @@ const ONEADMIN: i32 = 0;
 
 pub(crate) async fn choose(
     serverless: &Serverless,
-    credentials: &Credentials,
+    credentials: &NebulaCredentials,
     spec: &Spec,
-) -> Result<ServiceTemplate, Refusal> {
+) -> Result<ServiceTemplate, RuntimeError> {
     let nebula = &serverless.nebula;
     let templates = nebula.service_templates(credentials).await.map_err(|error| unlisted(&error))?;
     if templates.is_empty() {
         let error = "User requesting Serverless Runtime creation has no flow templates available for use";
-        return Err(Refusal::new(403, error, ""));
+        return Err(RuntimeError::new(403, error, ""));
     }
     let fitting = fitting(&serverless.settings, templates, spec)?;
     let chosen = match <[ServiceTemplate; 1]>::try_from(fitting) {
         Ok([only]) => only,
         Err(several) => {
             let user = nebula.user(credentials).await;
-            let user = user.map_err(|error| Refusal::of("Failed to read the user", &error))?;
+            let user = user.map_err(|error| RuntimeError::of("Failed to read the user", &error))?;
             nearest(several, &user, spec)?
         }
     };
@@ -35,12 +35,12 @@ pub(crate) async fn choose(
 }
 
 /// Callers know what OneFlow says to a wrong password, and `oned` has other words.
-fn unlisted(error: &NebulaError) -> Refusal {
-    let refusal = Refusal::of("Failed to get list of service templates", error);
+fn unlisted(error: &NebulaError) -> RuntimeError {
+    let runtime_error = RuntimeError::of("Failed to get list of service templates", error);
     if error.is(Kind::Authentication) {
-        return Refusal { message: "Invalid credentials".into(), ..refusal };
+        return RuntimeError { message: "Invalid credentials".into(), ..runtime_error };
     }
-    refusal
+    runtime_error
 }
 
 /// By the mapping where there is one, else by name. Never empty.
@@ -48,7 +48,7 @@ fn fitting(
     settings: &ServerlessSettings,
     templates: Vec<ServiceTemplate>,
     spec: &Spec,
-) -> Result<Vec<ServiceTemplate>, Refusal> {
+) -> Result<Vec<ServiceTemplate>, RuntimeError> {
     let tuple = spec.tuple();
     let mapped = settings.mapping.as_ref().map(|mapping| mapping.get(&tuple).copied());
     let found: Vec<ServiceTemplate> = match mapped {
@@ -60,7 +60,11 @@ fn fitting(
 }
 
 /// The caller's own, then that of the caller's group, then oneadmin's: nobody else can put a template in their place.
-fn nearest(templates: Vec<ServiceTemplate>, user: &User, spec: &Spec) -> Result<ServiceTemplate, Refusal> {
+fn nearest(
+    templates: Vec<ServiceTemplate>,
+    user: &NebulaUser,
+    spec: &Spec,
+) -> Result<ServiceTemplate, RuntimeError> {
     let distance = |template: &ServiceTemplate| {
         if template.uid == user.id {
             0
@@ -89,7 +93,7 @@ fn nearest(templates: Vec<ServiceTemplate>, user: &User, spec: &Spec) -> Result<
 }
 
 /// Every role needs somebody who asked for it, and the other way round.
-fn check_roles(template: &ServiceTemplate, spec: &Spec) -> Result<(), Refusal> {
+fn check_roles(template: &ServiceTemplate, spec: &Spec) -> Result<(), RuntimeError> {
     let mut has: Vec<&str> = template.roles.iter().map(|role| role.name.as_str()).collect();
     let mut needs: Vec<&str> = spec.functions().map(|(role, _)| role.as_str()).collect();
     has.sort_unstable();
@@ -106,15 +110,15 @@ fn check_roles(template: &ServiceTemplate, spec: &Spec) -> Result<(), Refusal> {
     Err(no_template(spec, message.into()))
 }
 
-fn no_template(spec: &Spec, message: Json) -> Refusal {
+fn no_template(spec: &Spec, message: Json) -> RuntimeError {
     let error = "Cannot find a valid service template for the specified flavours";
-    Refusal::new(422, format!("{error}: {}", spec.tuple()), message)
+    RuntimeError::new(422, format!("{error}: {}", spec.tuple()), message)
 }
 
 /// The functions as they were asked for.
 fn asked(spec: &Spec) -> Json {
     let mut members = Members::default();
-    for role in Role::ALL {
+    for role in FunctionRole::ALL {
         if let Some(function) = spec.body.get(role.as_str()) {
             members.set(role.as_str(), function.clone());
         }
@@ -149,7 +153,7 @@ mod tests {
         ServiceTemplate { id, uid, gid, uname, gname, name: name.into(), deployment, roles }
     }
 
-    fn named(settings: &ServerlessSettings, spec: &Spec) -> Result<Vec<i32>, Refusal> {
+    fn named(settings: &ServerlessSettings, spec: &Spec) -> Result<Vec<i32>, RuntimeError> {
         let all = [(10, "F"), (11, "f"), (12, "F-D"), (13, "other")];
         let all = all.map(|(id, name)| template(id, name, (0, 0), &["FAAS"])).to_vec();
         fitting(settings, all, spec).map(|found| found.into_iter().map(|template| template.id).collect())
@@ -177,15 +181,18 @@ mod tests {
     #[test]
     fn who_asks_for_what_is_not_there_hears_what_was_asked_for() {
         let asked = spec(r#"{"FAAS":{"FLAVOUR":"F","CPU":2},"DAAS":{"FLAVOUR":"Nope"}}"#);
-        let refusal = named(&ServerlessSettings::default(), &asked).unwrap_err();
-        assert_eq!(refusal.error, "Cannot find a valid service template for the specified flavours: F-Nope");
+        let runtime_error = named(&ServerlessSettings::default(), &asked).unwrap_err();
+        assert_eq!(
+            runtime_error.error,
+            "Cannot find a valid service template for the specified flavours: F-Nope"
+        );
         let message = r#"{"FAAS":{"FLAVOUR":"F","CPU":2},"DAAS":{"FLAVOUR":"Nope"}}"#;
-        assert_eq!(refusal.message.to_string(), message);
+        assert_eq!(runtime_error.message.to_string(), message);
     }
 
     #[test]
-    fn nobody_can_put_a_template_in_front_of_another() {
-        let me = User { id: 5, name: "me".into(), gid: 1, gname: "users".into() };
+    fn no_one_can_put_a_template_in_front_of_another() {
+        let me = NebulaUser { id: 5, name: "me".into(), gid: 1, gname: "users".into() };
         let chosen = |owners: &[(i32, i32)]| {
             let all = owners.iter().zip(20..).map(|(owner, id)| template(id, "F", *owner, &["FAAS"]));
             nearest(all.collect(), &me, &faas()).map(|template| template.id)
@@ -194,9 +201,9 @@ mod tests {
         assert_eq!(chosen(&[(0, 0), (6, 1)]).unwrap(), 21, "that of my group");
         assert_eq!(chosen(&[(6, 1), (0, 1)]).unwrap(), 21, "oneadmin's in my group");
         assert_eq!(chosen(&[(6, 8), (0, 0)]).unwrap(), 21, "oneadmin's");
-        let refusal = chosen(&[(6, 8), (7, 8)]).unwrap_err();
-        assert_eq!(refusal.status, 422);
-        assert!(refusal.message.to_string().contains("20, 21"), "{refusal:?}");
+        let runtime_error = chosen(&[(6, 8), (7, 8)]).unwrap_err();
+        assert_eq!(runtime_error.status, 422);
+        assert!(runtime_error.message.to_string().contains("20, 21"), "{runtime_error:?}");
     }
 
     #[test]

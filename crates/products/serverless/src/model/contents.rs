@@ -3,11 +3,11 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use engine::secret::{ExposeSecret, SecretString};
-use opennebula::{AttributeName, Dialect, Template, Text, Unfit, Vector, VmTemplate};
+use opennebula::{AttributeName, Dialect, NebulaTemplate, Text, Unfit, Vector, VmTemplate};
 
-use super::function::{Asked, Role};
+use super::function::{FunctionRole, FunctionSpec};
 use super::json::{Json, Members};
-use super::refusal::Refusal;
+use super::runtime_error::RuntimeError;
 use super::settings::ServerlessSettings;
 use super::spec::Spec;
 
@@ -28,13 +28,13 @@ impl Common<'_> {
     /// In the order that existing tools know.
     pub(crate) fn contents(
         &self,
-        (role, dialect): (Role, Dialect),
-        asked: &Asked,
+        (role, dialect): (FunctionRole, Dialect),
+        asked: &FunctionSpec,
         (base, image_size): (&VmTemplate, Option<u32>),
-    ) -> Result<Template, Refusal> {
+    ) -> Result<NebulaTemplate, RuntimeError> {
         let settings = self.settings;
         let base = &base.template;
-        let mut made = Template::new();
+        let mut made = NebulaTemplate::new();
         let yes = || Text::ours("YES");
         let hot = vec![(name("CPU_HOT_ADD_ENABLED"), yes()), (name("MEMORY_HOT_ADD_ENABLED"), yes())];
         made.push_vector(name("HOT_RESIZE"), hot);
@@ -61,7 +61,7 @@ impl Common<'_> {
     }
 
     /// The context of the VM template, where something about it changes. What is sent takes its place.
-    fn context(&self, dialect: Dialect, base: &Template) -> Option<Vector> {
+    fn context(&self, dialect: Dialect, base: &NebulaTemplate) -> Option<Vector> {
         let given = base.vectors("CONTEXT").next();
         let breaks = given.is_some_and(|given| {
             dialect == Dialect::Seven && given.pairs().iter().any(|(_, value)| value.as_str().contains('\n'))
@@ -82,15 +82,19 @@ impl Common<'_> {
     /// All disks of the VM template, the first with the size that was asked for.
     fn add_disks(
         &self,
-        made: &mut Template,
-        role: Role,
-        asked: &Asked,
-        (base, image_size): (&Template, Option<u32>),
-    ) -> Result<(), Refusal> {
+        made: &mut NebulaTemplate,
+        role: FunctionRole,
+        asked: &FunctionSpec,
+        (base, image_size): (&NebulaTemplate, Option<u32>),
+    ) -> Result<(), RuntimeError> {
         let mut disks: Vec<Vector> = base.vectors("DISK").cloned().collect();
         let Some(first) = disks.first_mut() else {
             let error = format!("VM Template for Function {} has no disk", role.as_str());
-            return Err(Refusal::new(422, error, "give the VM template a DISK, or ask for another flavour"));
+            return Err(RuntimeError::new(
+                422,
+                error,
+                "give the VM template a DISK, or ask for another flavour",
+            ));
         };
         let least = image_size.unwrap_or_default();
         if let Some(size) = asked.disk_size.filter(|size| *size < least) {
@@ -99,7 +103,7 @@ impl Common<'_> {
                 "The property '#/SERVERLESS_RUNTIME/{role}/DISK_SIZE' is {size}, and the image of the disk has {least} MB: \
                  give at least {least}, or leave it out"
             );
-            return Err(Refusal::new(422, "Failed to create Serverless Runtime Service", message));
+            return Err(RuntimeError::new(422, "Failed to create Serverless Runtime Service", message));
         }
         let default = || self.settings.disk_default.max(least);
         let size = asked.disk_size.or_else(|| whole(first.get("SIZE"))).unwrap_or_else(default);
@@ -112,7 +116,11 @@ impl Common<'_> {
 }
 
 /// Where a machine should be, and what is known about its device: attributes that the scheduler reads.
-pub(crate) fn place(made: &mut Template, spec: &Spec, settings: &ServerlessSettings) -> Result<(), Refusal> {
+pub(crate) fn place(
+    made: &mut NebulaTemplate,
+    spec: &Spec,
+    settings: &ServerlessSettings,
+) -> Result<(), RuntimeError> {
     if let Some(scheduling) = spec.block("SCHEDULING") {
         for (member, attribute) in SCHEDULING {
             if let Some(text) = scheduling.get(member).and_then(Json::as_str) {
@@ -137,7 +145,7 @@ pub(crate) fn schedule(text: &str, settings: &ServerlessSettings) -> String {
 }
 
 /// The members that machines know, in the order in which they came.
-pub(crate) fn device_info(info: &Members) -> Result<Vector, Refusal> {
+pub(crate) fn device_info(info: &Members) -> Result<Vector, RuntimeError> {
     let mut vector = Vector::new(name("DEVICE_INFO"));
     for (member, value) in info.iter() {
         let Some(known) = DEVICE_INFO.into_iter().find(|known| *known == member) else { continue };
@@ -147,12 +155,12 @@ pub(crate) fn device_info(info: &Members) -> Result<Vector, Refusal> {
     Ok(vector)
 }
 
-fn from_user(path: &str, text: String) -> Result<Text, Refusal> {
+fn from_user(path: &str, text: String) -> Result<Text, RuntimeError> {
     Text::from_user(text).map_err(|why| unfit(path, why))
 }
 
-fn unfit(path: &str, why: Unfit) -> Refusal {
-    Refusal::invalid(format!("The property '#/SERVERLESS_RUNTIME/{path}' cannot be used: {why}"))
+fn unfit(path: &str, why: Unfit) -> RuntimeError {
+    RuntimeError::invalid(format!("The property '#/SERVERLESS_RUNTIME/{path}' cannot be used: {why}"))
 }
 
 fn whole(text: Option<&str>) -> Option<u32> {
@@ -198,7 +206,7 @@ mod tests {
     }
 
     fn base(disks: &[&[(&'static str, &'static str)]]) -> VmTemplate {
-        let mut template = Template::new();
+        let mut template = NebulaTemplate::new();
         template.set(name("CPU"), "0.5");
         template.set(name("VCPU"), "1");
         template.set(name("MEMORY"), "128");
@@ -216,7 +224,7 @@ mod tests {
         spec: &Spec,
         base: &VmTemplate,
         login: Option<&str>,
-    ) -> Result<Template, Refusal> {
+    ) -> Result<NebulaTemplate, RuntimeError> {
         made_for(Dialect::Six, settings, spec, base, login)
     }
 
@@ -226,10 +234,10 @@ mod tests {
         spec: &Spec,
         base: &VmTemplate,
         login: Option<&str>,
-    ) -> Result<Template, Refusal> {
+    ) -> Result<NebulaTemplate, RuntimeError> {
         let login = login.map(SecretString::from);
         let common = Common { settings, spec, service_template: 3, login: login.as_ref() };
-        common.contents((Role::Faas, dialect), &spec.faas, (base, Some(1000)))
+        common.contents((FunctionRole::Faas, dialect), &spec.faas, (base, Some(1000)))
     }
 
     #[test]
@@ -252,12 +260,12 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_asks_for_comes_from_the_vm_template_and_then_from_the_settings() {
+    fn what_no_one_asks_for_comes_from_the_vm_template_and_then_from_the_settings() {
         let plain = spec("", "");
         let settings =
             ServerlessSettings { resize_mode: ResizeMode::Hotplug, ..ServerlessSettings::default() };
         let known = made(&settings, &plain, &base(&[&[("IMAGE", "i")]]), None).unwrap();
-        let of = |template: &Template, name: &str| template.get(name).map(str::to_owned);
+        let of = |template: &NebulaTemplate, name: &str| template.get(name).map(str::to_owned);
         assert_eq!((of(&known, "CPU"), of(&known, "MEMORY")), (Some("1".into()), Some("128".into())));
         assert_eq!(of(&known, "MEMORY_RESIZE_MODE").as_deref(), Some("HOTPLUG"));
         assert_eq!(known.vectors("DISK").next().unwrap().get("SIZE"), Some("1024"));
@@ -284,16 +292,20 @@ mod tests {
         let made_plain = made(&small, &spec("", ""), &base, None).unwrap();
         assert_eq!(made_plain.vectors("DISK").next().unwrap().get("SIZE"), Some("1000"));
         assert!(made(&settings, &spec(r#","DISK_SIZE":1000"#, ""), &base, None).is_ok());
-        let refusal = made(&settings, &spec(r#","DISK_SIZE":999"#, ""), &base, None).unwrap_err();
-        let message = refusal.message.as_str().unwrap();
-        assert!(refusal.status == 422 && message.contains("FAAS/DISK_SIZE' is 999"), "{refusal:?}");
+        let runtime_error = made(&settings, &spec(r#","DISK_SIZE":999"#, ""), &base, None).unwrap_err();
+        let message = runtime_error.message.as_str().unwrap();
+        assert!(
+            runtime_error.status == 422 && message.contains("FAAS/DISK_SIZE' is 999"),
+            "{runtime_error:?}"
+        );
     }
 
     #[test]
     fn a_vm_template_without_a_disk_is_refused() {
-        let refusal = made(&ServerlessSettings::default(), &spec("", ""), &base(&[]), None).unwrap_err();
+        let runtime_error =
+            made(&ServerlessSettings::default(), &spec("", ""), &base(&[]), None).unwrap_err();
         assert_eq!(
-            (refusal.status, refusal.error.as_str()),
+            (runtime_error.status, runtime_error.error.as_str()),
             (422, "VM Template for Function FAAS has no disk")
         );
     }

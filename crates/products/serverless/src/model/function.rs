@@ -1,33 +1,33 @@
 //! One function of a runtime: what is asked of it, and what is seen of its machine.
 
-use opennebula::{Machine, Template};
+use opennebula::{NebulaTemplate, VirtualMachine};
 
 use super::json::{Json, Members};
 use super::state::{self, RuntimeState};
 
 /// The role of a function in its service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
-pub enum Role {
+pub enum FunctionRole {
     #[serde(rename = "FAAS")]
     Faas,
     #[serde(rename = "DAAS")]
     Daas,
 }
 
-impl Role {
-    pub const ALL: [Role; 2] = [Role::Faas, Role::Daas];
+impl FunctionRole {
+    pub const ALL: [FunctionRole; 2] = [FunctionRole::Faas, FunctionRole::Daas];
 
     pub fn as_str(self) -> &'static str {
         match self {
-            Role::Faas => "FAAS",
-            Role::Daas => "DAAS",
+            FunctionRole::Faas => "FAAS",
+            FunctionRole::Daas => "DAAS",
         }
     }
 }
 
 /// What a caller wants of a function.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asked {
+pub struct FunctionSpec {
     pub flavour: String,
     pub cpu: Option<u32>,
     /// Megabytes.
@@ -38,7 +38,7 @@ pub struct Asked {
 
 /// What is seen of a function now.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Seen {
+pub(crate) struct ObservedFunction {
     pub vm_id: Option<i32>,
     pub state: RuntimeState,
     pub error: Option<String>,
@@ -48,11 +48,11 @@ pub(crate) struct Seen {
     pub endpoint: String,
 }
 
-impl Seen {
-    pub(crate) fn of(machine: &Machine) -> Seen {
+impl ObservedFunction {
+    pub(crate) fn of(machine: &VirtualMachine) -> ObservedFunction {
         let (state, error) = state::of(machine);
         let template = &machine.template;
-        Seen {
+        ObservedFunction {
             vm_id: Some(machine.id),
             state,
             error,
@@ -64,9 +64,13 @@ impl Seen {
     }
 
     /// A function whose machine is not there yet, or not any longer.
-    pub(crate) fn without_machine(vm_id: Option<i32>, state: RuntimeState, error: Option<String>) -> Seen {
+    pub(crate) fn without_machine(
+        vm_id: Option<i32>,
+        state: RuntimeState,
+        error: Option<String>,
+    ) -> ObservedFunction {
         let endpoint = String::new();
-        Seen { vm_id, state, error, cpu: None, memory: None, disk_size: None, endpoint }
+        ObservedFunction { vm_id, state, error, cpu: None, memory: None, disk_size: None, endpoint }
     }
 
     /// Writes what is seen over what was stored.
@@ -98,13 +102,13 @@ fn number(text: Option<&str>) -> Option<u32> {
     text?.trim().parse().ok()
 }
 
-fn disk_size(template: &Template) -> Option<u32> {
+fn disk_size(template: &NebulaTemplate) -> Option<u32> {
     let first = template.vectors("DISK").find(|disk| disk.get("DISK_ID") == Some("0"))?;
     number(first.get("SIZE"))
 }
 
 /// The address of the first network card.
-fn endpoint(template: &Template) -> String {
+fn endpoint(template: &NebulaTemplate) -> String {
     let first = template.vectors("NIC").find(|nic| nic.get("NIC_ID") == Some("0"));
     let address = first.and_then(|nic| {
         ["EXTERNAL_IP", "IP6", "IP", "IP6_GLOBAL"].into_iter().find_map(|name| nic.get(name))

@@ -8,15 +8,16 @@ use engine::secret::{ExposeSecret, Sealed, SecretString};
 use engine::store::Summary;
 use engine::{Inspection, Timestamp};
 use opennebula::{
-    Credentials, Document, NebulaError, OpenNebula, RUNTIME_DOCUMENT, Refusal as Kind, Service, Whose,
+    DocumentFilter, FlowService, NebulaCredentials, NebulaDocument, NebulaError, NebulaErrorKind as Kind,
+    OpenNebula, RUNTIME_DOCUMENT,
 };
 use serde_json::Value;
 
 use super::CREATE;
-use super::errand::Errand;
-use super::marks;
-use super::removal::{self, Progress, Removal};
-use super::runtime::Runtime;
+use super::caller_credentials::CallerCredentials;
+use super::labels;
+use super::removal::{self, Removal, RemovalProgress};
+use super::runtime::ServerlessRuntime;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Orphan {
@@ -85,14 +86,14 @@ impl Maker {
 /// Everything that was made longer ago than that, oldest first. `is_held` says whether an operation still works on it.
 pub async fn find(
     nebula: &OpenNebula,
-    admin: &Credentials,
+    admin: &NebulaCredentials,
     (older_than, now): (Duration, Timestamp),
     is_held: impl Fn(&Orphan) -> bool,
 ) -> Result<Vec<Orphan>, NebulaError> {
     // The services first: one that is made in between has a document that is read later.
-    let services = nebula.services(admin, Whose::All, None).await?;
-    let documents = nebula.documents(admin, Whose::All, RUNTIME_DOCUMENT, None).await?;
-    let documents: BTreeMap<i32, Document> =
+    let services = nebula.services(admin, DocumentFilter::All, None).await?;
+    let documents = nebula.documents(admin, DocumentFilter::All, RUNTIME_DOCUMENT, None).await?;
+    let documents: BTreeMap<i32, NebulaDocument> =
         documents.into_iter().map(|document| (document.id, document)).collect();
     let of_services = services.iter().filter_map(|service| of_service(service, &documents, now));
     let of_documents = documents.values().filter_map(|document| of_document(document, &services, now));
@@ -110,9 +111,9 @@ pub async fn find(
 /// What is not in a list is asked for by its id: a list may leave out what the admin cannot see.
 async fn is_alone(
     nebula: &OpenNebula,
-    admin: &Credentials,
+    admin: &NebulaCredentials,
     orphan: &Orphan,
-    seen: &BTreeMap<i32, Document>,
+    seen: &BTreeMap<i32, NebulaDocument>,
 ) -> Result<bool, NebulaError> {
     let asked = match (orphan.kind, orphan.services.first()) {
         (OrphanKind::Deserted, Some(service)) => nebula.service(admin, *service).await.map(drop),
@@ -126,13 +127,19 @@ async fn is_alone(
     }
 }
 
-fn of_service(service: &Service, documents: &BTreeMap<i32, Document>, now: Timestamp) -> Option<Orphan> {
-    let (id, token) = marks::read_service_name(&service.name)?;
-    let is_ours = |document: &&Document| {
-        document.uid == service.uid && marks::token(document).is_none_or(|own| own == token)
+fn of_service(
+    service: &FlowService,
+    documents: &BTreeMap<i32, NebulaDocument>,
+    now: Timestamp,
+) -> Option<Orphan> {
+    let (id, token) = labels::read_service_name(&service.name)?;
+    let is_ours = |document: &&NebulaDocument| {
+        document.uid == service.uid && labels::token(document).is_none_or(|own| own == token)
     };
     let document = documents.get(&id).filter(is_ours);
-    let why = match document.map(|document| Runtime::stored(document).ok().and_then(|own| own.service_id())) {
+    let why = match document
+        .map(|document| ServerlessRuntime::stored(document).ok().and_then(|own| own.service_id()))
+    {
         // What has no service yet, or is being removed, is found by its document.
         Some(None) => return None,
         Some(Some(own)) if own == service.id => return None,
@@ -148,17 +155,17 @@ fn of_service(service: &Service, documents: &BTreeMap<i32, Document>, now: Times
         services: BTreeSet::from([service.id]),
         machines,
         owner: service.uid,
-        tenant: Errand::tenant(&service.uname),
+        tenant: CallerCredentials::tenant(&service.uname),
         ..bare(id, token, now)?
     })
 }
 
-fn of_document(document: &Document, services: &[Service], now: Timestamp) -> Option<Orphan> {
-    let token = marks::token(document)?;
-    let stored = Runtime::stored(document).ok();
-    let service = stored.as_ref().and_then(Runtime::service_id);
+fn of_document(document: &NebulaDocument, services: &[FlowService], now: Timestamp) -> Option<Orphan> {
+    let token = labels::token(document)?;
+    let stored = ServerlessRuntime::stored(document).ok();
+    let service = stored.as_ref().and_then(ServerlessRuntime::service_id);
     let (kind, why) = match service {
-        _ if marks::is_deleting(document) => {
+        _ if labels::is_deleting(document) => {
             (OrphanKind::Deleting, "its removal was begun and did not end".to_owned())
         }
         None => (OrphanKind::Document, "its runtime was never made to the end".to_owned()),
@@ -167,7 +174,7 @@ fn of_document(document: &Document, services: &[Service], now: Timestamp) -> Opt
         }
         Some(_) => return None,
     };
-    let name = marks::service_name(document.id, token);
+    let name = labels::service_name(document.id, token);
     let named = services.iter().filter(|service| service.uid == document.uid && service.name == name);
     let machines = stored.iter().flat_map(|stored| stored.roles().filter_map(|role| stored.vm_id(role)));
     Some(Orphan {
@@ -178,22 +185,22 @@ fn of_document(document: &Document, services: &[Service], now: Timestamp) -> Opt
         services: service.into_iter().chain(named.map(|service| service.id)).collect(),
         machines: machines.collect(),
         owner: document.uid,
-        tenant: Errand::tenant(&document.uname),
-        seal: marks::seal(document),
+        tenant: CallerCredentials::tenant(&document.uname),
+        seal: labels::seal(document),
         ..bare(document.id, token, now)?
     })
 }
 
 fn bare(document: i32, token: &str, now: Timestamp) -> Option<Orphan> {
-    let made_at = Timestamp(marks::made_at_ms(token)?.saturating_mul(1000));
+    let made_at = Timestamp(labels::made_at_ms(token)?.saturating_mul(1000));
     Some(Orphan {
         kind: OrphanKind::Document,
         id: document,
         name: String::new(),
         age: now.since(made_at),
         why: String::new(),
-        operation: marks::operation(token)?.to_owned(),
-        resource: Errand::resource(document),
+        operation: labels::operation(token)?.to_owned(),
+        resource: CallerCredentials::resource(document),
         document,
         services: BTreeSet::new(),
         machines: BTreeSet::new(),
@@ -250,43 +257,46 @@ pub enum Cleaned {
 }
 
 /// Removes what was found, as far as that goes at once. What one orphan answers does not keep the others.
-pub async fn clean(nebula: &OpenNebula, admin: &Credentials, orphans: &[Orphan]) -> Vec<Cleaned> {
+pub async fn clean(nebula: &OpenNebula, admin: &NebulaCredentials, orphans: &[Orphan]) -> Vec<Cleaned> {
     let mut cleaned = Vec::with_capacity(orphans.len());
     for orphan in orphans {
         if let Some(doubt) = &orphan.doubt {
             cleaned.push(Cleaned::Reported(doubt.clone()));
             continue;
         }
-        let removal = Removal { nebula, credentials: admin, whose: removal::Whose::OwnedBy(orphan.owner) };
+        let removal =
+            Removal { nebula, credentials: admin, whose: removal::RemovalScope::OwnedBy(orphan.owner) };
         cleaned.push(match clean_one(&removal, orphan).await {
-            Ok(Progress::Gone) => Cleaned::Gone,
-            Ok(Progress::Waits(reason)) => Cleaned::Waits(reason),
+            Ok(RemovalProgress::Gone) => Cleaned::Gone,
+            Ok(RemovalProgress::Waits(reason)) => Cleaned::Waits(reason),
             Err(error) => Cleaned::Failed(error.to_string()),
         });
     }
     cleaned
 }
 
-async fn clean_one(removal: &Removal<'_>, orphan: &Orphan) -> Result<Progress, NebulaError> {
+async fn clean_one(removal: &Removal<'_>, orphan: &Orphan) -> Result<RemovalProgress, NebulaError> {
     if orphan.kind == OrphanKind::Document && is_complete(removal, orphan.document).await? {
-        return Ok(Progress::Waits("it was made to the end in the meantime".to_owned()));
+        return Ok(RemovalProgress::Waits("it was made to the end in the meantime".to_owned()));
     }
     let mut machines = orphan.machines.clone();
     machines.extend(removal.machines(&orphan.services).await?);
     let progress = removal.press(&orphan.services, &mut machines, false).await?;
-    if orphan.kind == OrphanKind::Service || progress != Progress::Gone {
+    if orphan.kind == OrphanKind::Service || progress != RemovalProgress::Gone {
         return Ok(progress);
     }
     match removal.nebula.delete_document(removal.credentials, orphan.document).await {
         Err(error) if !error.is(Kind::NotFound) => Err(error),
-        _ => Ok(Progress::Gone),
+        _ => Ok(RemovalProgress::Gone),
     }
 }
 
 /// Whether an operation that was slow has made the runtime after all.
 async fn is_complete(removal: &Removal<'_>, document: i32) -> Result<bool, NebulaError> {
     match removal.nebula.document(removal.credentials, document).await {
-        Ok(document) => Ok(Runtime::stored(&document).is_ok_and(|stored| stored.service_id().is_some())),
+        Ok(document) => {
+            Ok(ServerlessRuntime::stored(&document).is_ok_and(|stored| stored.service_id().is_some()))
+        }
         Err(error) if error.is(Kind::NotFound) => Ok(false),
         Err(error) => Err(error),
     }

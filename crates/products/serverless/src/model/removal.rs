@@ -3,44 +3,47 @@
 
 use std::collections::BTreeSet;
 
-use opennebula::{Action, Credentials, Machine, NebulaError, OpenNebula, Refusal as Kind, Whose as Listed};
+use opennebula::{
+    DocumentFilter as Listed, NebulaCredentials, NebulaError, NebulaErrorKind as Kind, OpenNebula,
+    VirtualMachine, VmAction,
+};
 
 use super::state::{ACTIVE, DONE};
 
 /// On behalf of whom something is removed.
 pub(crate) struct Removal<'a> {
     pub(crate) nebula: &'a OpenNebula,
-    pub(crate) credentials: &'a Credentials,
-    pub(crate) whose: Whose,
+    pub(crate) credentials: &'a NebulaCredentials,
+    pub(crate) whose: RemovalScope,
 }
 
 /// Whose service and machines are removed. All others stay, whatever rights the credentials have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Whose {
+pub(crate) enum RemovalScope {
     /// Those that an operation made with the caller's own credentials, and whose ids OpenNebula answered.
     Made,
     /// Those of this user. A document named the ids, and its owner can write anything there.
     OwnedBy(i32),
 }
 
-impl Whose {
+impl RemovalScope {
     fn includes(self, uid: i32) -> bool {
         match self {
-            Whose::Made => true,
-            Whose::OwnedBy(owner) => uid == owner,
+            RemovalScope::Made => true,
+            RemovalScope::OwnedBy(owner) => uid == owner,
         }
     }
 
     /// A machine says by itself that OneFlow made it for a service.
-    fn includes_machine(self, machine: &Machine) -> bool {
-        let is_of_service = self == Whose::Made || machine.user_template.get("SERVICE_ID").is_some();
+    fn includes_machine(self, machine: &VirtualMachine) -> bool {
+        let is_of_service = self == RemovalScope::Made || machine.user_template.get("SERVICE_ID").is_some();
         is_of_service && self.includes(machine.uid)
     }
 }
 
 /// How far a removal is.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Progress {
+pub(crate) enum RemovalProgress {
     Gone,
     /// For people.
     Waits(String),
@@ -57,8 +60,8 @@ impl Removal<'_> {
     /// so late that it was made again.
     pub(crate) async fn named(&self, document: i32, name: &str) -> Result<BTreeSet<i32>, NebulaError> {
         let listed = match self.whose {
-            Whose::Made => Listed::Mine,
-            Whose::OwnedBy(_) => Listed::All,
+            RemovalScope::Made => Listed::Mine,
+            RemovalScope::OwnedBy(_) => Listed::All,
         };
         let newer = self.nebula.services(self.credentials, listed, Some(document)).await?;
         let ours =
@@ -95,15 +98,16 @@ impl Removal<'_> {
     }
 
     /// Asks OneFlow to remove a service, unless it is at it. `urgent` asks again all the same.
-    async fn undeploy(&self, service: i32, urgent: bool) -> Result<Progress, NebulaError> {
+    async fn undeploy(&self, service: i32, urgent: bool) -> Result<RemovalProgress, NebulaError> {
         let (nebula, credentials) = (self.nebula, self.credentials);
         let seen = match nebula.service(credentials, service).await {
             Ok(seen) if self.whose.includes(seen.uid) => seen,
-            Ok(_) => return Ok(Progress::Gone),
-            Err(error) if error.is(Kind::NotFound) => return Ok(Progress::Gone),
+            Ok(_) => return Ok(RemovalProgress::Gone),
+            Err(error) if error.is(Kind::NotFound) => return Ok(RemovalProgress::Gone),
             Err(error) => return Err(error),
         };
-        let asked = Progress::Waits(format!("OneFlow is removing service {service}: {}", seen.state_name()));
+        let asked =
+            RemovalProgress::Waits(format!("OneFlow is removing service {service}: {}", seen.state_name()));
         // A role that could not be ended is not tried again by itself, and the service waits for it for ever.
         let is_stuck = seen.roles.iter().any(|role| role.state == FAILED_UNDEPLOYING);
         if matches!(seen.state, UNDEPLOYING | UNDEPLOYING_NETS) && !is_stuck && !urgent {
@@ -116,25 +120,30 @@ impl Removal<'_> {
         };
         match answer {
             Ok(()) => Ok(asked),
-            Err(error) if error.is(Kind::NotFound) => Ok(Progress::Gone),
-            Err(error) if is_state(&error) => Ok(Progress::Waits(error.to_string())),
+            Err(error) if error.is(Kind::NotFound) => Ok(RemovalProgress::Gone),
+            Err(error) if is_state(&error) => Ok(RemovalProgress::Waits(error.to_string())),
             Err(error) => Err(error),
         }
     }
 
     /// Asks for the end of every machine that is left, unless it is at it: a machine that is asked again begins again.
     /// `urgent` asks again all the same, and leaves it no time to shut down.
-    pub(crate) async fn terminate(&self, ids: &BTreeSet<i32>, urgent: bool) -> Result<Progress, NebulaError> {
+    pub(crate) async fn terminate(
+        &self,
+        ids: &BTreeSet<i32>,
+        urgent: bool,
+    ) -> Result<RemovalProgress, NebulaError> {
         let ids: Vec<i32> = ids.iter().copied().collect();
         if ids.is_empty() {
-            return Ok(Progress::Gone);
+            return Ok(RemovalProgress::Gone);
         }
         let machines = self.nebula.machines(self.credentials, &ids).await?;
-        let left: Vec<Machine> = machines.into_iter().filter(|machine| self.is_left(machine)).collect();
+        let left: Vec<VirtualMachine> =
+            machines.into_iter().filter(|machine| self.is_left(machine)).collect();
         if left.is_empty() {
-            return Ok(Progress::Gone);
+            return Ok(RemovalProgress::Gone);
         }
-        let action = if urgent { Action::TerminateHard } else { Action::Terminate };
+        let action = if urgent { VmAction::TerminateHard } else { VmAction::Terminate };
         for machine in left.iter().filter(|machine| urgent || !is_ending(machine)) {
             match self.nebula.act(self.credentials, machine.id, action).await {
                 // What is in between two states is asked again once it has arrived.
@@ -143,10 +152,10 @@ impl Removal<'_> {
             }
         }
         let ids: Vec<String> = left.iter().map(|machine| machine.id.to_string()).collect();
-        Ok(Progress::Waits(format!("VM {} is being terminated", ids.join(", "))))
+        Ok(RemovalProgress::Waits(format!("VM {} is being terminated", ids.join(", "))))
     }
 
-    fn is_left(&self, machine: &Machine) -> bool {
+    fn is_left(&self, machine: &VirtualMachine) -> bool {
         machine.state != DONE && self.whose.includes_machine(machine)
     }
 
@@ -156,8 +165,8 @@ impl Removal<'_> {
         services: &BTreeSet<i32>,
         machines: &mut BTreeSet<i32>,
         urgent: bool,
-    ) -> Result<Progress, NebulaError> {
-        if let waits @ Progress::Waits(_) = self.undeploy_all(services, urgent).await? {
+    ) -> Result<RemovalProgress, NebulaError> {
+        if let waits @ RemovalProgress::Waits(_) = self.undeploy_all(services, urgent).await? {
             return Ok(waits);
         }
         for service in services {
@@ -171,10 +180,10 @@ impl Removal<'_> {
         &self,
         services: &BTreeSet<i32>,
         urgent: bool,
-    ) -> Result<Progress, NebulaError> {
-        let mut progress = Progress::Gone;
+    ) -> Result<RemovalProgress, NebulaError> {
+        let mut progress = RemovalProgress::Gone;
         for service in services {
-            if let waits @ Progress::Waits(_) = self.undeploy(*service, urgent).await? {
+            if let waits @ RemovalProgress::Waits(_) = self.undeploy(*service, urgent).await? {
                 progress = waits;
             }
         }
@@ -183,7 +192,7 @@ impl Removal<'_> {
 }
 
 /// On its way to its end: epilog, shutdown, clean-up.
-fn is_ending(machine: &Machine) -> bool {
+fn is_ending(machine: &VirtualMachine) -> bool {
     machine.state == ACTIVE && matches!(machine.lcm_state, 11 | 12 | 23)
 }
 

@@ -3,25 +3,25 @@
 use engine::prelude::*;
 use opennebula::NebulaError;
 
-use super::errand::Input;
-use super::refusal::Refusal;
+use super::caller_credentials::Input;
+use super::runtime_error::RuntimeError;
 use super::settings::ServerlessSettings;
 
 /// A workflow somebody waits for.
 pub(crate) trait Answers: Workflow<Input = Input> {
     /// What the caller is told if it ends badly.
-    fn refusal(state: &mut Self::State) -> &mut Option<Refusal>;
+    fn runtime_error(state: &mut Self::State) -> &mut Option<RuntimeError>;
 }
 
 /// The caller is told this, unless it is better in a moment.
-pub(crate) fn refuse<W: Answers>(op: &mut Operation<W>, refusal: Refusal) -> Halt {
-    let cause = match refusal.message.as_str() {
-        Some("") => refusal.error.clone(),
-        Some(message) => format!("{}: {message}", refusal.error),
-        None => format!("{}: {}", refusal.error, refusal.message),
+pub(crate) fn refuse<W: Answers>(op: &mut Operation<W>, runtime_error: RuntimeError) -> Halt {
+    let cause = match runtime_error.message.as_str() {
+        Some("") => runtime_error.error.clone(),
+        Some(message) => format!("{}: {message}", runtime_error.error),
+        None => format!("{}: {}", runtime_error.error, runtime_error.message),
     };
-    let may_heal = refusal.may_heal;
-    *W::refusal(&mut op.state) = Some(refusal);
+    let may_heal = runtime_error.may_heal;
+    *W::runtime_error(&mut op.state) = Some(runtime_error);
     let cause = cause.into();
     if may_heal { Halt::Retry { after: None, cause } } else { Halt::Fail { cause } }
 }
@@ -38,7 +38,7 @@ pub(crate) fn later(settings: &ServerlessSettings, cause: &NebulaError) -> Halt 
 
 /// OpenNebula did not do it. If trying again does not help either, the caller is told this.
 pub(crate) fn stop<W: Answers>(op: &mut Operation<W>, error: &str, cause: NebulaError) -> Halt {
-    *W::refusal(&mut op.state) = Some(Refusal::of(error, &cause));
+    *W::runtime_error(&mut op.state) = Some(RuntimeError::of(error, &cause));
     cause.into()
 }
 

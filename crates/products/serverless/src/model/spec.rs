@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::function::{Asked, Role};
+use super::function::{FunctionRole, FunctionSpec};
 use super::json::{Json, Members};
-use super::refusal::Refusal;
+use super::runtime_error::RuntimeError;
 
 /// A runtime as somebody asks for it.
 #[derive(Debug, Clone, PartialEq)]
@@ -13,9 +13,9 @@ pub struct Spec {
     pub name: Option<String>,
     /// FAAS, DAAS, SCHEDULING, `DEVICE_INFO` and what else came along, in the order in which it came.
     pub(crate) body: Members,
-    pub faas: Asked,
+    pub faas: FunctionSpec,
     /// Nothing where no data service is asked for.
-    pub daas: Option<Asked>,
+    pub daas: Option<FunctionSpec>,
 }
 
 /// What the caller cannot decide.
@@ -39,13 +39,13 @@ const ROOT: &str = "#/SERVERLESS_RUNTIME";
 
 impl Spec {
     /// Reads the body of a request.
-    pub fn parse(body: &[u8]) -> Result<Spec, Refusal> {
+    pub fn parse(body: &[u8]) -> Result<Spec, RuntimeError> {
         let text = std::str::from_utf8(body).map_err(|error| {
             let at = error.valid_up_to();
-            Refusal::new(400, "Invalid JSON", format!("the body is not UTF-8 from byte {at} on"))
+            RuntimeError::new(400, "Invalid JSON", format!("the body is not UTF-8 from byte {at} on"))
         })?;
-        let json = Json::parse(text).map_err(|error| Refusal::new(400, "Invalid JSON", error))?;
-        Spec::check(json).map_err(Refusal::invalid)
+        let json = Json::parse(text).map_err(|error| RuntimeError::new(400, "Invalid JSON", error))?;
+        Spec::check(json).map_err(RuntimeError::invalid)
     }
 
     fn check(mut json: Json) -> Result<Spec, String> {
@@ -60,8 +60,8 @@ impl Spec {
         if body.get("DAAS") == Some(&Json::Null) {
             body.remove("DAAS");
         }
-        let faas = function(&mut body, Role::Faas)?.ok_or_else(|| missing(ROOT, "FAAS"))?;
-        let daas = function(&mut body, Role::Daas)?;
+        let faas = function(&mut body, FunctionRole::Faas)?.ok_or_else(|| missing(ROOT, "FAAS"))?;
+        let daas = function(&mut body, FunctionRole::Daas)?;
         texts(&body, "SCHEDULING", &["POLICY", "REQUIREMENTS"])?;
         texts(&body, "DEVICE_INFO", &["GEOGRAPHIC_LOCATION"])?;
         if let Some(latency) =
@@ -84,14 +84,14 @@ impl Spec {
     }
 
     /// The functions of a new runtime. Data without a flavour means no data.
-    pub fn functions(&self) -> impl Iterator<Item = (Role, &Asked)> {
-        self.sent().filter(|(role, asked)| *role == Role::Faas || !asked.flavour.is_empty())
+    pub fn functions(&self) -> impl Iterator<Item = (FunctionRole, &FunctionSpec)> {
+        self.sent().filter(|(role, asked)| *role == FunctionRole::Faas || !asked.flavour.is_empty())
     }
 
     /// The functions that were sent. Nobody has to repeat the flavours of a runtime to change it.
-    pub(crate) fn sent(&self) -> impl Iterator<Item = (Role, &Asked)> {
-        let daas = self.daas.as_ref().map(|daas| (Role::Daas, daas));
-        std::iter::once((Role::Faas, &self.faas)).chain(daas)
+    pub(crate) fn sent(&self) -> impl Iterator<Item = (FunctionRole, &FunctionSpec)> {
+        let daas = self.daas.as_ref().map(|daas| (FunctionRole::Daas, daas));
+        std::iter::once((FunctionRole::Faas, &self.faas)).chain(daas)
     }
 
     /// A member of SCHEDULING or `DEVICE_INFO`.
@@ -112,7 +112,7 @@ impl Spec {
 }
 
 /// Takes what a function asks for out of the body, and leaves there what is echoed.
-fn function(body: &mut Members, role: Role) -> Result<Option<Asked>, String> {
+fn function(body: &mut Members, role: FunctionRole) -> Result<Option<FunctionSpec>, String> {
     let path = format!("{ROOT}/{}", role.as_str());
     let Some(json) = body.get_mut(role.as_str()) else { return Ok(None) };
     let kind = json.kind();
@@ -121,7 +121,7 @@ fn function(body: &mut Members, role: Role) -> Result<Option<Asked>, String> {
         members.remove(name);
     }
     let flavour = members.get("FLAVOUR").cloned().ok_or_else(|| missing(&path, "FLAVOUR"))?;
-    Ok(Some(Asked {
+    Ok(Some(FunctionSpec {
         flavour: text(&path, "FLAVOUR", flavour, FLAVOUR_CHARS_MAX)?,
         cpu: amount(&path, members, "CPU", CPU_MAX)?,
         memory: amount(&path, members, "MEMORY", MEMORY_MAX)?,
@@ -199,9 +199,9 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Result<Spec, String> {
-        Spec::parse(text.as_bytes()).map_err(|refusal| {
-            assert_eq!(refusal.status, 400, "{refusal:?}");
-            refusal.message.as_str().expect("a text").to_owned()
+        Spec::parse(text.as_bytes()).map_err(|runtime_error| {
+            assert_eq!(runtime_error.status, 400, "{runtime_error:?}");
+            runtime_error.message.as_str().expect("a text").to_owned()
         })
     }
 
@@ -263,8 +263,12 @@ mod tests {
     #[test]
     fn what_is_not_json_is_refused_as_such() {
         for body in [&b""[..], b"{nope", b"\xff", b"{} {}"] {
-            let refusal = Spec::parse(body).unwrap_err();
-            assert_eq!((refusal.status, refusal.error.as_str()), (400, "Invalid JSON"), "{body:?}");
+            let runtime_error = Spec::parse(body).unwrap_err();
+            assert_eq!(
+                (runtime_error.status, runtime_error.error.as_str()),
+                (400, "Invalid JSON"),
+                "{body:?}"
+            );
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use opennebula::Machine;
+use opennebula::VirtualMachine;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
@@ -44,7 +44,7 @@ const LCM_RUNNING: i32 = 3;
 const NO_ERROR_TEXT: &str = "No VM Error from Cloud Edge Manager";
 
 /// The state of a function, and why, where that needs an explanation.
-pub(crate) fn of(machine: &Machine) -> (RuntimeState, Option<String>) {
+pub(crate) fn of(machine: &VirtualMachine) -> (RuntimeState, Option<String>) {
     let state = match machine.state {
         ACTIVE if machine.lcm_state == LCM_RUNNING && !is_ready(machine) => RuntimeState::Pending,
         state => of_numbers(state, machine.lcm_state),
@@ -58,7 +58,7 @@ pub(crate) fn of(machine: &Machine) -> (RuntimeState, Option<String>) {
 }
 
 /// A machine that reports when it is ready runs only once it has done so.
-fn is_ready(machine: &Machine) -> bool {
+fn is_ready(machine: &VirtualMachine) -> bool {
     let is_yes = |text: Option<&str>| text.is_some_and(|text| text.eq_ignore_ascii_case("yes"));
     let context = machine.template.vectors("CONTEXT").next();
     let reports = is_yes(context.and_then(|context| context.get("REPORT_READY")));
@@ -89,7 +89,7 @@ fn of_lcm_state(lcm_state: i32) -> RuntimeState {
 }
 
 /// What OpenNebula wrote down about the trouble.
-fn error(machine: &Machine) -> String {
+fn error(machine: &VirtualMachine) -> String {
     let said = said(machine, "ERROR").or_else(|| said(machine, "SCHED_MESSAGE"));
     match said {
         Some(text) => text.to_owned(),
@@ -99,7 +99,7 @@ fn error(machine: &Machine) -> String {
 }
 
 /// What the scheduler said, and what it does not say by itself.
-fn waiting(machine: &Machine, said: &str) -> String {
+fn waiting(machine: &VirtualMachine, said: &str) -> String {
     match machine.user_template.get("SCHED_REQUIREMENTS").filter(|text| asks_for_name(text)) {
         Some(_) => format!("{said}; {NAME_ON_SEVEN}"),
         None => said.to_owned(),
@@ -118,20 +118,20 @@ fn asks_for_name(requirements: &str) -> bool {
     })
 }
 
-fn said<'a>(machine: &'a Machine, name: &str) -> Option<&'a str> {
+fn said<'a>(machine: &'a VirtualMachine, name: &str) -> Option<&'a str> {
     machine.user_template.get(name).filter(|text| !text.trim().is_empty())
 }
 
 #[cfg(test)]
 mod tests {
-    use opennebula::{AttributeName, Template, Text};
+    use opennebula::{AttributeName, NebulaTemplate, Text};
 
     use super::RuntimeState::{Error, Pending, Running, Updating};
     use super::*;
 
-    fn machine(state: i32, lcm_state: i32) -> Machine {
-        let (template, user_template) = (Template::new(), Template::new());
-        Machine {
+    fn machine(state: i32, lcm_state: i32) -> VirtualMachine {
+        let (template, user_template) = (NebulaTemplate::new(), NebulaTemplate::new());
+        VirtualMachine {
             id: 7,
             uid: 2,
             name: "FAAS_0".into(),
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn trouble_is_told_in_the_words_of_opennebula() {
+    fn failure_is_told_in_the_words_of_opennebula() {
         let mut failed = machine(ACTIVE, 36);
         assert_eq!(of(&failed).1.as_deref(), Some("No VM Error from Cloud Edge Manager"));
         failed.user_template.set(AttributeName::of("SCHED_MESSAGE"), "no host");
@@ -219,6 +219,6 @@ mod tests {
             assert_eq!(why.contains("not with OpenNebula 7"), explains, "{asked}: {why}");
         }
         waiting.user_template.set(AttributeName::of("ERROR"), "old");
-        assert_eq!(of(&Machine { state: ACTIVE, lcm_state: 3, ..waiting }), (Running, None));
+        assert_eq!(of(&VirtualMachine { state: ACTIVE, lcm_state: 3, ..waiting }), (Running, None));
     }
 }

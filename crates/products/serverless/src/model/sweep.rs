@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use engine::store::StoreError;
 use engine::{Engine, OperationId};
-use opennebula::{Credentials, NebulaError, OpenNebula};
+use opennebula::{NebulaCredentials, NebulaError, OpenNebula};
 
 use super::orphans::{self, Cleaned, Maker, Orphan};
 
@@ -21,7 +21,7 @@ pub struct Sweep<'a> {
     pub engine: &'a Engine,
     pub nebula: &'a OpenNebula,
     /// Somebody who may see everything.
-    pub admin: &'a Credentials,
+    pub admin: &'a NebulaCredentials,
     pub older_than: Duration,
 }
 

@@ -3,20 +3,25 @@
 use std::collections::BTreeMap;
 
 use opennebula::{
-    Credentials, Document, Machine, NebulaError, Page, RUNTIME_DOCUMENT, Refusal as Kind, Service, Whose,
+    DocumentFilter, DocumentPage, FlowService, NebulaCredentials, NebulaDocument, NebulaError,
+    NebulaErrorKind as Kind, RUNTIME_DOCUMENT, VirtualMachine,
 };
 
-use super::function::{Role, Seen};
-use super::marks;
-use super::refusal::Refusal;
-use super::runtime::Runtime;
+use super::function::{FunctionRole, ObservedFunction};
+use super::labels;
+use super::runtime::ServerlessRuntime;
+use super::runtime_error::RuntimeError;
 use super::settings::Serverless;
 use super::state::RuntimeState;
 
-pub async fn read(serverless: &Serverless, credentials: &Credentials, id: i32) -> Result<Runtime, Refusal> {
+pub async fn read(
+    serverless: &Serverless,
+    credentials: &NebulaCredentials,
+    id: i32,
+) -> Result<ServerlessRuntime, RuntimeError> {
     let document = document(serverless, credentials, id).await?;
-    if marks::is_deleting(&document) {
-        return Err(Refusal::not_found());
+    if labels::is_deleting(&document) {
+        return Err(RuntimeError::not_found());
     }
     look(serverless, credentials, &document).await.map(|look| look.runtime)
 }
@@ -24,36 +29,36 @@ pub async fn read(serverless: &Serverless, credentials: &Credentials, id: i32) -
 /// The document of a runtime, also of one that is being removed.
 pub(crate) async fn document(
     serverless: &Serverless,
-    credentials: &Credentials,
+    credentials: &NebulaCredentials,
     id: i32,
-) -> Result<Document, Refusal> {
+) -> Result<NebulaDocument, RuntimeError> {
     match serverless.nebula.document(credentials, id).await {
         Ok(document) if document.kind == RUNTIME_DOCUMENT => Ok(document),
-        Ok(_) => Err(Refusal::not_found()),
-        Err(error) if error.is(Kind::NotFound) => Err(Refusal::not_found()),
-        Err(error) => Err(Refusal::of("Failed to read Serverless Runtime Document", &error)),
+        Ok(_) => Err(RuntimeError::not_found()),
+        Err(error) if error.is(Kind::NotFound) => Err(RuntimeError::not_found()),
+        Err(error) => Err(RuntimeError::of("Failed to read Serverless Runtime Document", &error)),
     }
 }
 
 /// A runtime and the machines that stand for its functions.
-pub(crate) struct Look {
-    pub(crate) runtime: Runtime,
-    pub(crate) machines: BTreeMap<Role, Machine>,
+pub(crate) struct ObservedRuntime {
+    pub(crate) runtime: ServerlessRuntime,
+    pub(crate) machines: BTreeMap<FunctionRole, VirtualMachine>,
 }
 
 pub(crate) async fn look(
     serverless: &Serverless,
-    credentials: &Credentials,
-    document: &Document,
-) -> Result<Look, Refusal> {
-    let mut runtime = Runtime::stored(document)?;
+    credentials: &NebulaCredentials,
+    document: &NebulaDocument,
+) -> Result<ObservedRuntime, RuntimeError> {
+    let mut runtime = ServerlessRuntime::stored(document)?;
     let stored = stored_machines(&runtime);
     // Both are asked at the same time: what is stored is nearly always right.
     let (service, known) =
         tokio::join!(service(serverless, credentials, &runtime), machines(serverless, credentials, &stored));
     let (service, mut known) = (service?, known?);
     let current = current_machines(&runtime, &service, &stored);
-    let unknown: BTreeMap<Role, i32> = current
+    let unknown: BTreeMap<FunctionRole, i32> = current
         .iter()
         .filter(|(role, id)| stored.get(role) != Some(id))
         .map(|(role, id)| (*role, *id))
@@ -61,43 +66,45 @@ pub(crate) async fn look(
     known.retain(|machine| current.values().any(|id| *id == machine.id));
     known.extend(machines(serverless, credentials, &unknown).await?);
     let mut by_role = BTreeMap::new();
-    let roles: Vec<Role> = runtime.roles().collect();
+    let roles: Vec<FunctionRole> = runtime.roles().collect();
     for role in roles {
         let id = current.get(&role).copied();
         let machine = id.and_then(|id| known.iter().find(|machine| machine.id == id));
         runtime.show(role, &seen(role, id, machine, &service));
         by_role.extend(machine.map(|machine| (role, machine.clone())));
     }
-    Ok(Look { runtime, machines: by_role })
+    Ok(ObservedRuntime { runtime, machines: by_role })
 }
 
 /// What OneFlow knows of a runtime.
 enum Served {
     /// The runtime is still being made.
     NotYet,
-    By(Service),
+    By(FlowService),
     /// Somebody removed the service behind our back.
     Vanished(i32),
 }
 
 async fn service(
     serverless: &Serverless,
-    credentials: &Credentials,
-    runtime: &Runtime,
-) -> Result<Served, Refusal> {
+    credentials: &NebulaCredentials,
+    runtime: &ServerlessRuntime,
+) -> Result<Served, RuntimeError> {
     let Some(id) = runtime.service_id() else { return Ok(Served::NotYet) };
     match serverless.nebula.service(credentials, id).await {
         Ok(service) => Ok(Served::By(service)),
         Err(error) if error.is(Kind::NotFound) => Ok(Served::Vanished(id)),
-        Err(error) => Err(Refusal::of(format!("Failed to read Serverless Runtime Service {id}"), &error)),
+        Err(error) => {
+            Err(RuntimeError::of(format!("Failed to read Serverless Runtime Service {id}"), &error))
+        }
     }
 }
 
 async fn machines(
     serverless: &Serverless,
-    credentials: &Credentials,
-    ids: &BTreeMap<Role, i32>,
-) -> Result<Vec<Machine>, Refusal> {
+    credentials: &NebulaCredentials,
+    ids: &BTreeMap<FunctionRole, i32>,
+) -> Result<Vec<VirtualMachine>, RuntimeError> {
     let ids: Vec<i32> = ids.values().copied().collect();
     if ids.is_empty() {
         return Ok(Vec::new());
@@ -105,21 +112,21 @@ async fn machines(
     serverless.nebula.machines(credentials, &ids).await.map_err(|error| unreadable(&error))
 }
 
-fn unreadable(error: &NebulaError) -> Refusal {
-    Refusal::of("Failed to read the VMs of the Serverless Runtime", error)
+fn unreadable(error: &NebulaError) -> RuntimeError {
+    RuntimeError::of("Failed to read the VMs of the Serverless Runtime", error)
 }
 
-fn stored_machines(runtime: &Runtime) -> BTreeMap<Role, i32> {
+fn stored_machines(runtime: &ServerlessRuntime) -> BTreeMap<FunctionRole, i32> {
     runtime.roles().filter_map(|role| Some((role, runtime.vm_id(role)?))).collect()
 }
 
 /// The first node of every role; what is stored where its role has none.
 fn current_machines(
-    runtime: &Runtime,
+    runtime: &ServerlessRuntime,
     service: &Served,
-    stored: &BTreeMap<Role, i32>,
-) -> BTreeMap<Role, i32> {
-    let node = |role: Role| match service {
+    stored: &BTreeMap<FunctionRole, i32>,
+) -> BTreeMap<FunctionRole, i32> {
+    let node = |role: FunctionRole| match service {
         Served::By(service) => first_node(service, role),
         _ => None,
     };
@@ -129,18 +136,23 @@ fn current_machines(
         .collect()
 }
 
-pub(crate) fn first_node(service: &Service, role: Role) -> Option<i32> {
+pub(crate) fn first_node(service: &FlowService, role: FunctionRole) -> Option<i32> {
     service.roles.iter().find(|own| own.name == role.as_str())?.nodes.first().copied()
 }
 
-fn seen(role: Role, id: Option<i32>, machine: Option<&Machine>, service: &Served) -> Seen {
+fn seen(
+    role: FunctionRole,
+    id: Option<i32>,
+    machine: Option<&VirtualMachine>,
+    service: &Served,
+) -> ObservedFunction {
     let mut seen = match (machine, id) {
-        (Some(machine), _) => Seen::of(machine),
+        (Some(machine), _) => ObservedFunction::of(machine),
         (None, Some(id)) => {
             let why = format!("VM {id} does not exist any longer");
-            Seen::without_machine(Some(id), RuntimeState::Error, Some(why))
+            ObservedFunction::without_machine(Some(id), RuntimeState::Error, Some(why))
         }
-        (None, None) => Seen::without_machine(None, RuntimeState::Pending, None),
+        (None, None) => ObservedFunction::without_machine(None, RuntimeState::Pending, None),
     };
     match service {
         Served::Vanished(service) => {
@@ -161,7 +173,7 @@ fn seen(role: Role, id: Option<i32>, machine: Option<&Machine>, service: &Served
 
 /// Which runtimes, and how many.
 #[derive(Debug, Clone, Default)]
-pub struct Query {
+pub struct RuntimeQuery {
     /// The flavours in one word.
     pub flavour: Option<String>,
     /// Of the function FAAS.
@@ -180,8 +192,8 @@ const LOOKED_THROUGH_MAX: u32 = 10_000;
 
 /// A page of runtimes. It may be shorter than was asked for and not be the last one.
 #[derive(Debug, Default)]
-pub struct Listed {
-    pub runtimes: Vec<Runtime>,
+pub struct RuntimePage {
+    pub runtimes: Vec<ServerlessRuntime>,
     /// Where the next page begins, if there may be one.
     pub next_offset: Option<u32>,
 }
@@ -190,20 +202,20 @@ pub struct Listed {
 /// documents name: one call for documents and one for machines, and none for services.
 pub async fn list(
     serverless: &Serverless,
-    credentials: &Credentials,
-    query: &Query,
-) -> Result<Listed, Refusal> {
+    credentials: &NebulaCredentials,
+    query: &RuntimeQuery,
+) -> Result<RuntimePage, RuntimeError> {
     let filters = query.flavour.is_some() || query.state.is_some() || query.name.is_some();
     let after = query.offset.saturating_add(query.limit);
     if !filters {
-        let page = Page { offset: query.offset, size: query.limit };
+        let page = DocumentPage { offset: query.offset, size: query.limit };
         let (runtimes, is_last) = page_of(serverless, credentials, query, page).await?;
-        return Ok(Listed { runtimes, next_offset: (!is_last).then_some(after) });
+        return Ok(RuntimePage { runtimes, next_offset: (!is_last).then_some(after) });
     }
     let wanted = query.limit as usize;
-    let (mut listed, mut skipped) = (Listed::default(), 0);
+    let (mut listed, mut skipped) = (RuntimePage::default(), 0);
     for number in 0..LOOKED_THROUGH_MAX / PAGE {
-        let page = Page { offset: number * PAGE, size: PAGE };
+        let page = DocumentPage { offset: number * PAGE, size: PAGE };
         let (runtimes, is_last) = page_of(serverless, credentials, query, page).await?;
         for runtime in runtimes.into_iter().filter(|runtime| fits(runtime, query)) {
             if skipped < query.offset {
@@ -224,18 +236,19 @@ pub async fn list(
 /// The runtimes of one page, and whether it is the last one. Documents that are no runtimes are left out.
 async fn page_of(
     serverless: &Serverless,
-    credentials: &Credentials,
-    query: &Query,
-    page: Page,
-) -> Result<(Vec<Runtime>, bool), Refusal> {
-    let whose = if query.all { Whose::All } else { Whose::Mine };
+    credentials: &NebulaCredentials,
+    query: &RuntimeQuery,
+    page: DocumentPage,
+) -> Result<(Vec<ServerlessRuntime>, bool), RuntimeError> {
+    let whose = if query.all { DocumentFilter::All } else { DocumentFilter::Mine };
     let size = page.size as usize;
     let documents = serverless.nebula.documents(credentials, whose, RUNTIME_DOCUMENT, Some(page)).await;
-    let documents = documents.map_err(|error| Refusal::of("Failed to list Serverless Runtimes", &error))?;
+    let documents =
+        documents.map_err(|error| RuntimeError::of("Failed to list Serverless Runtimes", &error))?;
     let is_last = documents.len() < size;
-    let documents = documents.iter().filter(|document| !marks::is_deleting(document));
-    let mut runtimes: Vec<Runtime> =
-        documents.filter_map(|document| Runtime::stored(document).ok()).collect();
+    let documents = documents.iter().filter(|document| !labels::is_deleting(document));
+    let mut runtimes: Vec<ServerlessRuntime> =
+        documents.filter_map(|document| ServerlessRuntime::stored(document).ok()).collect();
     let mut ids: Vec<i32> =
         runtimes.iter().flat_map(|runtime| stored_machines(runtime).into_values()).collect();
     ids.sort_unstable();
@@ -244,9 +257,10 @@ async fn page_of(
         [] => Vec::new(),
         ids => serverless.nebula.machines(credentials, ids).await.map_err(|error| unreadable(&error))?,
     };
-    let by_id: BTreeMap<i32, &Machine> = machines.iter().map(|machine| (machine.id, machine)).collect();
+    let by_id: BTreeMap<i32, &VirtualMachine> =
+        machines.iter().map(|machine| (machine.id, machine)).collect();
     for runtime in &mut runtimes {
-        let roles: Vec<Role> = runtime.roles().collect();
+        let roles: Vec<FunctionRole> = runtime.roles().collect();
         for role in roles {
             let id = runtime.vm_id(role);
             let machine = id.and_then(|id| by_id.get(&id).copied());
@@ -256,8 +270,8 @@ async fn page_of(
     Ok((runtimes, is_last))
 }
 
-fn fits(runtime: &Runtime, query: &Query) -> bool {
+fn fits(runtime: &ServerlessRuntime, query: &RuntimeQuery) -> bool {
     query.flavour.as_ref().is_none_or(|flavour| runtime.tuple() == *flavour)
         && query.name.as_ref().is_none_or(|name| runtime.name == *name)
-        && query.state.is_none_or(|state| runtime.state(Role::Faas) == Some(state))
+        && query.state.is_none_or(|state| runtime.state(FunctionRole::Faas) == Some(state))
 }

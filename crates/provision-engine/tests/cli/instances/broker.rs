@@ -8,7 +8,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
-use crate::stage::{Place, Ran};
+use crate::stage::{DataDirectory, Ran};
 
 #[derive(Clone)]
 pub(super) struct Say {
@@ -18,22 +18,22 @@ pub(super) struct Say {
 }
 
 /// Text as it is, or JSON.
-pub(super) struct Body(String);
+pub(super) struct ResponseBody(String);
 
-impl From<&str> for Body {
-    fn from(text: &str) -> Body {
-        Body(text.to_owned())
+impl From<&str> for ResponseBody {
+    fn from(text: &str) -> ResponseBody {
+        ResponseBody(text.to_owned())
     }
 }
 
-impl From<Value> for Body {
-    fn from(value: Value) -> Body {
-        Body(value.to_string())
+impl From<Value> for ResponseBody {
+    fn from(value: Value) -> ResponseBody {
+        ResponseBody(value.to_string())
     }
 }
 
 /// One answer.
-pub(super) fn say(status: u16, body: impl Into<Body>) -> Say {
+pub(super) fn say(status: u16, body: impl Into<ResponseBody>) -> Say {
     Say { status, headers: Vec::new(), body: body.into().0 }
 }
 
@@ -45,7 +45,7 @@ impl Say {
 }
 
 /// One call, as it came.
-pub(super) struct Heard {
+pub(super) struct ReceivedCall {
     call: String,
     pub(super) query: String,
     pub(super) headers: HeaderMap,
@@ -54,24 +54,24 @@ pub(super) struct Heard {
 
 /// What is said to each call, the last of it for ever, and what was heard.
 #[derive(Default)]
-struct Script {
+struct BrokerScript {
     lines: Mutex<HashMap<String, VecDeque<Say>>>,
-    heard: Mutex<Vec<Heard>>,
+    received: Mutex<Vec<ReceivedCall>>,
 }
 
 /// A broker on loopback, and a place whose environment leads there.
-pub(super) struct Broker {
+pub(super) struct ScriptedBroker {
     pub(super) url: String,
-    script: Arc<Script>,
-    pub(super) place: Place,
+    script: Arc<BrokerScript>,
+    pub(super) place: DataDirectory,
     _runtime: tokio::runtime::Runtime,
 }
 
-async fn answer(State(script): State<Arc<Script>>, request: Request) -> Response {
+async fn answer(State(script): State<Arc<BrokerScript>>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     let call = format!("{} {}", parts.method, parts.uri.path());
     let body = axum::body::to_bytes(body, 1 << 20).await.unwrap();
-    script.heard.lock().unwrap().push(Heard {
+    script.received.lock().unwrap().push(ReceivedCall {
         call: call.clone(),
         query: parts.uri.query().unwrap_or_default().to_owned(),
         headers: parts.headers,
@@ -90,40 +90,40 @@ async fn answer(State(script): State<Arc<Script>>, request: Request) -> Response
     response
 }
 
-impl Broker {
-    pub(super) fn start() -> Broker {
+impl ScriptedBroker {
+    pub(super) fn start() -> ScriptedBroker {
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let script = Arc::<Script>::default();
+        let script = Arc::<BrokerScript>::default();
         let router = axum::Router::new().fallback(answer).with_state(Arc::clone(&script));
         runtime.spawn(async move { axum::serve(listener, router).await });
-        let place = Place::new()
+        let place = DataDirectory::new()
             .env("PROVISION_ENGINE_BROKER_URL", &url)
             .env("PROVISION_ENGINE_BROKER_USER", "me")
             .env("PROVISION_ENGINE_BROKER_PASSWORD", "s3cret");
-        Broker { url, script, place, _runtime: runtime }
+        ScriptedBroker { url, script, place, _runtime: runtime }
     }
 
     pub(super) fn says<const N: usize>(&self, call: &str, said: [Say; N]) {
         self.script.lines.lock().unwrap().insert(call.to_owned(), said.into());
-        self.script.heard.lock().unwrap().clear();
+        self.script.received.lock().unwrap().clear();
     }
 
     pub(super) fn count(&self, call: &str) -> usize {
-        self.script.heard.lock().unwrap().iter().filter(|heard| heard.call == call).count()
+        self.script.received.lock().unwrap().iter().filter(|received| received.call == call).count()
     }
 
     /// The last call of this kind.
     #[track_caller]
-    pub(super) fn heard<T>(&self, call: &str, read: impl FnOnce(&Heard) -> T) -> T {
-        let heard = self.script.heard.lock().unwrap();
-        let calls: Vec<&str> = heard.iter().map(|heard| heard.call.as_str()).collect();
+    pub(super) fn received<T>(&self, call: &str, read: impl FnOnce(&ReceivedCall) -> T) -> T {
+        let received = self.script.received.lock().unwrap();
+        let calls: Vec<&str> = received.iter().map(|received| received.call.as_str()).collect();
         read(
-            heard
+            received
                 .iter()
-                .rfind(|heard| heard.call == call)
+                .rfind(|received| received.call == call)
                 .unwrap_or_else(|| panic!("{call} not in {calls:?}")),
         )
     }

@@ -10,16 +10,16 @@ use std::time::Duration;
 use ::greeter::{Greeter, HttpGreeter};
 use ::opennebula::Options;
 use ::runtimes::Clients;
-use ::runtimes::model::Runtimes;
+use ::runtimes::model::RuntimesSettings;
 use ::serverless::model::{Serverless, ServerlessSettings};
-use engine::store::{Query, Store};
+use engine::store::{OperationQuery, Store};
 use engine::{NodeId, OperationId, Phase, WallClock};
 use serde_json::{Value, json};
 use store::{PostgresStore, SqliteStore};
-use testing::{Death, DyingStore, House};
+use testing::{Death, DyingStore, TestEngine};
 
 use super::durable_postgres;
-use crate::stage::{Place, Sandbox, call};
+use crate::stage::{DataDirectory, Sandbox, call};
 
 const SCRIPT: &str = "TEST_KILLS_SCRIPT";
 
@@ -53,13 +53,13 @@ fn a_kill_at_any_save_on_postgres_loses_and_doubles_nothing() {
 
 impl Drama {
     pub(super) fn on_sqlite(&self) {
-        let place = Place::new();
+        let place = DataDirectory::new();
         let database = |number| json!({"sqlite": place.path(&format!("engine-{number}.db"))});
         testing::count("kills", self.at_every_save(&place, database));
     }
 
     pub(super) fn on_postgres(&self) {
-        let place = Place::new();
+        let place = DataDirectory::new();
         let postgres = durable_postgres();
         let database = |number| {
             let database = format!("kills_{number}");
@@ -70,7 +70,7 @@ impl Drama {
     }
 
     /// Plays the script once for every save and side of it, each time on a database of its own.
-    fn at_every_save(&self, place: &Place, database: impl Fn(u64) -> Value) -> u64 {
+    fn at_every_save(&self, place: &DataDirectory, database: impl Fn(u64) -> Value) -> u64 {
         let sandbox = Sandbox::start(place);
         for number in 0..SAVES_MAX * 2 {
             let mut script = database(number);
@@ -109,7 +109,7 @@ pub(super) fn script() -> Option<Value> {
 /// An engine that dies as the script says.
 pub(super) struct Life {
     pub(super) truth: Arc<dyn Store>,
-    pub(super) house: House,
+    pub(super) fixture: TestEngine,
 }
 
 /// Where `demo.hello` asks.
@@ -132,35 +132,35 @@ impl Life {
         let store = Arc::new(DyingStore::new(Arc::clone(&truth), death).with_last_words(die));
         let (sandbox, timeout) = (script["sandbox"].as_str().unwrap(), Duration::from_secs(5));
         let brief = Duration::from_millis(20);
-        let runtimes = Runtimes { poll_max: brief, settle: brief, ..Runtimes::default() };
+        let runtimes = RuntimesSettings { poll_max: brief, settle: brief, ..RuntimesSettings::default() };
         let clients = Clients::at(sandbox, timeout, runtimes, Arc::clone(&store) as Arc<_>).unwrap();
         // A process dies at a save and never in a call, so nothing is on its way when it is gone.
         let settings = ServerlessSettings { settle: brief, ..ServerlessSettings::default() };
         let nebula = Options { timeout, ..Options::beside(sandbox) };
         let serverless = Arc::new(Serverless::new(&nebula, settings).unwrap());
-        let builder = House::plan(store, Arc::new(WallClock));
+        let builder = TestEngine::plan(store, Arc::new(WallClock));
         let builder = ::demo::workflows::register(builder, &greeter(sandbox, timeout));
         let builder = ::runtimes::workflows::register(builder, &clients);
         let builder = ::serverless::workflows::register(builder, &serverless);
         let node_file = Path::new(script["node"].as_str().unwrap());
         let previous = fs::read_to_string(node_file).ok().and_then(|id| id.parse::<NodeId>().ok());
-        let house = House::open(builder, previous).await;
-        fs::write(node_file, house.node.to_string()).unwrap();
-        Life { truth, house }
+        let fixture = TestEngine::open(builder, previous).await;
+        fs::write(node_file, fixture.node.to_string()).unwrap();
+        Life { truth, fixture }
     }
 
     /// Waits for the end of an operation, and looks for gaps in its journal.
     pub(super) async fn ends(&self, id: OperationId, phase: Phase) {
-        let ended = self.house.finished(id).await;
+        let ended = self.fixture.finished(id).await;
         assert_eq!(ended.shown.summary.phase, phase, "{:?}", ended.memory.last_error);
-        let seqs: Vec<u32> = self.house.journal(id).await.iter().map(|event| event.seq).collect();
+        let seqs: Vec<u32> = self.fixture.journal(id).await.iter().map(|event| event.seq).collect();
         assert!(seqs.iter().copied().eq(1..=u32::try_from(seqs.len()).unwrap()), "{id}: {seqs:?}");
     }
 
     pub(super) async fn close(self, operations: usize) {
-        let all = self.truth.list(&Query { limit: 10, ..Query::default() }).await.unwrap();
+        let all = self.truth.list(&OperationQuery { limit: 10, ..OperationQuery::default() }).await.unwrap();
         assert_eq!(all.len(), operations, "{all:?}");
-        self.house.close().await;
+        self.fixture.close().await;
     }
 }
 
@@ -189,7 +189,7 @@ fn the_process_that_is_killed() {
                 idempotency_key: Some(key.into()),
                 queue: false,
             };
-            let id = life.house.engine.submit_json(command).await.unwrap().id;
+            let id = life.fixture.engine.submit_json(command).await.unwrap().id;
             life.ends(id, phase).await;
         }
         life.close(3).await;

@@ -8,13 +8,13 @@ use serde_json::{Value, json};
 
 /// A server and the right to ask it.
 #[derive(Clone)]
-pub(crate) struct Api {
+pub(crate) struct ServerUnderTest {
     pub(crate) http: Client,
     pub(crate) url: String,
     pub(crate) token: String,
 }
 
-impl Api {
+impl ServerUnderTest {
     pub(crate) async fn get(&self, path: &str) -> Value {
         let answer =
             self.http.get(format!("{}{path}", self.url)).bearer_auth(&self.token).send().await.unwrap();
@@ -51,13 +51,13 @@ impl Api {
 }
 
 /// What one key was used for and what came of it.
-pub(crate) struct Asked {
+pub(crate) struct KeyUse {
     pub(crate) id: String,
     pub(crate) fails: bool,
 }
 
 /// Until no operation is left that has something to do.
-pub(crate) async fn until_over(api: &Api) {
+pub(crate) async fn until_over(api: &ServerUnderTest) {
     for _ in 0..3000 {
         let open = api.get("/operations?phase=pending,running,waiting,undoing,paused,stuck&limit=5").await;
         let open: &Vec<Value> = open["items"].as_array().unwrap();
@@ -73,7 +73,7 @@ pub(crate) async fn until_over(api: &Api) {
 
 /// I1 to I7: every acknowledged operation is there once and over as it should be, the world holds exactly what
 /// the successful ones made, made once each, and every journal counts without a gap.
-pub(crate) async fn everything(api: &Api, sandbox: &str, asked: &BTreeMap<String, Asked>) {
+pub(crate) async fn everything(api: &ServerUnderTest, sandbox: &str, asked: &BTreeMap<String, KeyUse>) {
     let all = api.all().await;
     assert_eq!(all.len(), asked.len(), "one operation for each key");
     let phases: BTreeMap<&str, &str> =

@@ -5,7 +5,7 @@ use std::time::Duration;
 use reqwest::Client;
 use serde_json::json;
 
-use super::check::Api;
+use super::check::ServerUnderTest;
 use super::{durable_postgres, on};
 use crate::stage::{Sandbox, until, until_or};
 
@@ -18,7 +18,7 @@ fn a_database_that_crashes_again_and_again_costs_nothing_but_time() {
     let server = place.serve(&["--sandbox-url", &sandbox.url, "--log-level", "error"]);
     let token = std::fs::read_to_string(place.data("admin.token")).unwrap().trim().to_owned();
     let http = Client::builder().timeout(Duration::from_secs(15)).build().unwrap();
-    let api = Api { http: http.clone(), url: server.url.clone(), token };
+    let api = ServerUnderTest { http: http.clone(), url: server.url.clone(), token };
     // Connections live on between the calls, so their runtime must too.
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let ask = |path: &str| {

@@ -13,9 +13,9 @@ use serde_json::{Value, json};
 use testing::private_postgres::PrivatePostgres;
 use tokio::runtime::Runtime;
 
-use super::check::{self, Api, Asked};
+use super::check::{self, KeyUse, ServerUnderTest};
 use super::{durable_postgres, on};
-use crate::stage::{Place, Sandbox, Server, until};
+use crate::stage::{DataDirectory, Sandbox, ServerProcess, until};
 
 /// To the standby and back.
 const FAILOVERS: usize = 2;
@@ -123,10 +123,10 @@ fn kill(server: &PrivatePostgres) {
 /// Asks the replicas in turn for many operations. An answer that does not come is asked for again with the same
 /// key, from the other replica.
 async fn submit_all(
-    apis: Vec<Api>,
+    apis: Vec<ServerUnderTest>,
     failover: usize,
     acknowledged: Arc<AtomicUsize>,
-) -> BTreeMap<String, Asked> {
+) -> BTreeMap<String, KeyUse> {
     let submit_one = async |number: usize| {
         let key = format!("failover-{failover}-{number}");
         let params = json!({"name": key, "wait_ms": 500});
@@ -139,33 +139,37 @@ async fn submit_all(
             tokio::time::sleep(Duration::from_millis(20)).await;
         };
         acknowledged.fetch_add(1, Ordering::SeqCst);
-        (key, Asked { id, fails: false })
+        (key, KeyUse { id, fails: false })
     };
     futures_util::stream::iter(0..OPERATIONS).map(submit_one).buffer_unordered(IN_FLIGHT).collect().await
 }
 
 /// The servers of one database, and how to ask them.
 struct Replicas {
-    servers: Vec<Server>,
-    apis: Vec<Api>,
+    servers: Vec<ServerProcess>,
+    apis: Vec<ServerUnderTest>,
     /// Connections live on between the calls, so their runtime must too.
     runtime: Runtime,
 }
 
 impl Replicas {
-    fn start(places: &[Place], sandbox: &Sandbox) -> Replicas {
+    fn start(places: &[DataDirectory], sandbox: &Sandbox) -> Replicas {
         let arguments = ["--sandbox-url", sandbox.url.as_str(), "--log-level", "warn"];
-        let servers: Vec<Server> = places.iter().map(|place| place.serve(&arguments)).collect();
+        let servers: Vec<ServerProcess> = places.iter().map(|place| place.serve(&arguments)).collect();
         let token = std::fs::read_to_string(places[0].data("admin.token")).unwrap().trim().to_owned();
         let http = Client::builder().timeout(READY_AGAIN_MAX).build().unwrap();
-        let api = |server: &Server| Api { http: http.clone(), url: server.url.clone(), token: token.clone() };
+        let api = |server: &ServerProcess| ServerUnderTest {
+            http: http.clone(),
+            url: server.url.clone(),
+            token: token.clone(),
+        };
         let apis = servers.iter().map(api).collect();
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
         Replicas { servers, apis, runtime: runtime.unwrap() }
     }
 
     fn get(&self, url: &str) -> Response {
-        let Api { http, token, .. } = &self.apis[0];
+        let ServerUnderTest { http, token, .. } = &self.apis[0];
         self.runtime.block_on(async { http.get(url).bearer_auth(token).send().await }).unwrap()
     }
 
@@ -175,7 +179,7 @@ impl Replicas {
     }
 
     fn expect_not_ready(&self) {
-        for Api { url, .. } in &self.apis {
+        for ServerUnderTest { url, .. } in &self.apis {
             let is_refused = || self.get(&format!("{url}/readyz")).status() == 503;
             until("a replica that is not ready", || is_refused().then_some(()));
             let refused = self.get(&format!("{url}/operations"));
@@ -186,7 +190,7 @@ impl Replicas {
     }
 
     fn expect_ready(&self) {
-        for Api { url, .. } in &self.apis {
+        for ServerUnderTest { url, .. } in &self.apis {
             let is_ready = || self.get(&format!("{url}/readyz")).status() == 200;
             until("a replica that is ready", || is_ready().then_some(()));
         }

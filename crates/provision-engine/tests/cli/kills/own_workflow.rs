@@ -11,7 +11,7 @@ use rand::RngExt as _;
 use serde_json::Value;
 
 use crate::own_workflow::free_port;
-use crate::stage::{Going, Place, Server, until};
+use crate::stage::{DataDirectory, Going, ServerProcess, until};
 
 const OPERATIONS: usize = 40;
 const KILLS: usize = 40;
@@ -22,7 +22,7 @@ fn sdk() -> PathBuf {
 }
 
 /// `sdk/python/example.py` in a process of its own.
-pub(super) fn start_service(place: &Place, port: u16) -> Going {
+pub(super) fn start_service(place: &DataDirectory, port: u16) -> Going {
     let mut command = Command::new("python3");
     command.arg(sdk().join("python/example.py")).args(["--port", &port.to_string(), "--secret-file"]);
     command
@@ -30,7 +30,7 @@ pub(super) fn start_service(place: &Place, port: u16) -> Going {
         .arg("--data")
         .arg(place.path(""))
         .env("PYTHONDONTWRITEBYTECODE", "1");
-    Place::spawn(command)
+    DataDirectory::spawn(command)
 }
 
 /// The declaration of the examples, with pauses that suit a test.
@@ -60,7 +60,7 @@ fn team(number: usize) -> String {
 }
 
 /// Submits while the service is away, so that every kill finds work.
-fn order(place: &Place) -> Vec<Ordered> {
+fn order(place: &DataDirectory) -> Vec<Ordered> {
     let one = |number: usize| {
         let (team, is_broken) = (team(number), number % 3 == 2);
         let mut arguments = vec![
@@ -90,12 +90,12 @@ fn order(place: &Place) -> Vec<Ordered> {
 
 #[test]
 fn random_kills_of_server_and_service_leave_one_effect_per_success_and_none_after_undo() {
-    let place = Place::new();
+    let place = DataDirectory::new();
     let port = free_port();
     place.write("acme.secret", &format!("{SECRET}\n"));
     place.write("acme.yaml", &declaration(port));
     let serve = ["--log-level", "error"];
-    let mut server: Option<Server> = Some(place.serve(&serve));
+    let mut server: Option<ServerProcess> = Some(place.serve(&serve));
     place.expect(0, &["workflows", "apply", place.path("acme.yaml").to_str().unwrap()]);
     let ordered = order(&place);
 
@@ -132,7 +132,7 @@ fn random_kills_of_server_and_service_leave_one_effect_per_success_and_none_afte
 }
 
 /// The effects of each key, in order.
-fn check_ledger(place: &Place, ordered: &[Ordered]) {
+fn check_ledger(place: &DataDirectory, ordered: &[Ordered]) {
     let text = fs::read_to_string(place.path("ledger.jsonl")).unwrap();
     let mut effects: BTreeMap<(String, String), Vec<(String, String)>> = BTreeMap::new();
     for line in text.lines() {

@@ -11,13 +11,13 @@ use engine::store::Store;
 use engine::{NodeId, Phase, WallClock};
 use serde_json::{Value, json};
 use store::{PostgresStore, SqliteStore};
-use testing::{Death, DyingStore, House};
+use testing::{Death, DyingStore, TestEngine};
 
 use super::boundaries::{block_on, die, script};
 use super::durable_postgres;
 use super::own_workflow::{SECRET, declaration, start_service};
 use crate::own_workflow::free_port;
-use crate::stage::{Place, until};
+use crate::stage::{DataDirectory, until};
 
 const SAVES_MAX: u64 = 100;
 const KILLS_MIN: u64 = 16;
@@ -25,14 +25,14 @@ const PLAYER: &str = "kills::own_workflow_saves::the_process_that_is_killed";
 
 #[test]
 fn a_kill_at_any_save_on_sqlite_leaves_one_effect_per_success_and_none_after_undo() {
-    let place = Place::new();
+    let place = DataDirectory::new();
     let database = |number| json!({"sqlite": place.path(&format!("engine-{number}.db"))});
     at_every_save(&place, database);
 }
 
 #[test]
 fn a_kill_at_any_save_on_postgres_leaves_one_effect_per_success_and_none_after_undo() {
-    let place = Place::new();
+    let place = DataDirectory::new();
     let postgres = durable_postgres();
     let database = |number| {
         let database = format!("kills_{number}");
@@ -43,7 +43,7 @@ fn a_kill_at_any_save_on_postgres_leaves_one_effect_per_success_and_none_after_u
 }
 
 /// Plays the script once for every save and side of it, each time on a database of its own.
-fn at_every_save(place: &Place, database: impl Fn(u64) -> Value) {
+fn at_every_save(place: &DataDirectory, database: impl Fn(u64) -> Value) {
     let port = free_port();
     place.write("acme.secret", &format!("{SECRET}\n"));
     place.write("acme.yaml", &declaration(port));
@@ -75,7 +75,7 @@ fn at_every_save(place: &Place, database: impl Fn(u64) -> Value) {
     panic!("the script makes more than {SAVES_MAX} saves");
 }
 
-fn effects(place: &Place) -> Vec<String> {
+fn effects(place: &DataDirectory) -> Vec<String> {
     let text = fs::read_to_string(place.path("ledger.jsonl")).unwrap_or_default();
     let effect =
         |line: &str| serde_json::from_str::<Value>(line).unwrap()["effect"].as_str().unwrap().to_owned();
@@ -90,7 +90,7 @@ fn play(script: &Value) -> bool {
 }
 
 /// An engine that dies as the script says.
-async fn open(script: &Value) -> House {
+async fn open(script: &Value) -> TestEngine {
     let truth: Arc<dyn Store> = match script["postgres"].as_str() {
         Some(url) => PostgresStore::connect(url, 2).await.unwrap(),
         None => SqliteStore::open(script["sqlite"].as_str().unwrap()).unwrap(),
@@ -108,9 +108,10 @@ async fn open(script: &Value) -> House {
     let plan = compile(declaration, 1, &front, SECRET.into());
     let node_file = Path::new(script["node"].as_str().unwrap());
     let previous = fs::read_to_string(node_file).ok().and_then(|id| id.parse::<NodeId>().ok());
-    let house = House::open(House::plan(store, Arc::new(WallClock)).workflow(plan), previous).await;
-    fs::write(node_file, house.node.to_string()).unwrap();
-    house
+    let fixture =
+        TestEngine::open(TestEngine::plan(store, Arc::new(WallClock)).workflow(plan), previous).await;
+    fs::write(node_file, fixture.node.to_string()).unwrap();
+    fixture
 }
 
 /// Not a test of its own: what the tests above start, and kill.
@@ -118,7 +119,7 @@ async fn open(script: &Value) -> House {
 fn the_process_that_is_killed() {
     let Some(script) = script() else { return };
     block_on(async {
-        let house = open(&script).await;
+        let fixture = open(&script).await;
         for (key, is_broken, phase) in [("one", false, Phase::Succeeded), ("two", true, Phase::Undone)] {
             let command = engine::Command {
                 workflow: "acme.database".into(),
@@ -129,10 +130,10 @@ fn the_process_that_is_killed() {
                 idempotency_key: Some(key.into()),
                 queue: false,
             };
-            let id = house.engine.submit_json(command).await.unwrap().id;
-            let ended = house.finished(id).await;
+            let id = fixture.engine.submit_json(command).await.unwrap().id;
+            let ended = fixture.finished(id).await;
             assert_eq!(ended.shown.summary.phase, phase, "{:?}", ended.memory.last_error);
         }
-        house.close().await;
+        fixture.close().await;
     });
 }

@@ -10,9 +10,9 @@ use rand::RngExt as _;
 use reqwest::Client;
 use serde_json::json;
 
-use super::check::{self, Api, Asked};
+use super::check::{self, KeyUse, ServerUnderTest};
 use super::{durable_postgres, on};
-use crate::stage::{Place, Sandbox, Server};
+use crate::stage::{DataDirectory, Sandbox, ServerProcess};
 
 const KILLS: usize = 90;
 /// How many operations are asked for between two kills.
@@ -20,7 +20,7 @@ const OPERATIONS_PER_KILL: usize = 4;
 
 #[test]
 fn random_kills_of_one_server_on_sqlite_lose_and_double_nothing() {
-    let place = Place::new();
+    let place = DataDirectory::new();
     let sandbox = Sandbox::start(&place);
     hunt(&[place], &sandbox);
 }
@@ -42,9 +42,9 @@ struct Hunt {
 }
 
 /// Kills the servers in turn while operations are submitted to them, then checks the world.
-fn hunt(places: &[Place], sandbox: &Sandbox) {
+fn hunt(places: &[DataDirectory], sandbox: &Sandbox) {
     let arguments = ["--sandbox-url", sandbox.url.as_str(), "--log-level", "error"];
-    let mut servers: Vec<Server> = places.iter().map(|place| place.serve(&arguments)).collect();
+    let mut servers: Vec<ServerProcess> = places.iter().map(|place| place.serve(&arguments)).collect();
     let token = std::fs::read_to_string(places[0].data("admin.token")).unwrap().trim().to_owned();
     let urls = servers.iter().map(|server| server.url.clone()).collect();
     let hunt = Hunt { kills: AtomicUsize::new(0), is_over: AtomicBool::new(false), urls: Mutex::new(urls) };
@@ -69,7 +69,7 @@ fn hunt(places: &[Place], sandbox: &Sandbox) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let url = servers[0].url.clone();
         runtime.block_on(async {
-            let api = Api { http: Client::new(), url, token: token.clone() };
+            let api = ServerUnderTest { http: Client::new(), url, token: token.clone() };
             check::until_over(&api).await;
             check::everything(&api, &sandbox.url, &asked).await;
         });
@@ -85,7 +85,7 @@ fn kills_max() -> usize {
 
 /// Asks for more operations as the hunt goes on. An answer that does not come is asked for again, with the
 /// same key and maybe from another server.
-async fn submit_all(hunt: &Hunt, token: &str) -> BTreeMap<String, Asked> {
+async fn submit_all(hunt: &Hunt, token: &str) -> BTreeMap<String, KeyUse> {
     let http = Client::builder().timeout(Duration::from_secs(10)).build().unwrap();
     let mut asked = BTreeMap::new();
     for number in 0.. {
@@ -103,13 +103,13 @@ async fn submit_all(hunt: &Hunt, token: &str) -> BTreeMap<String, Asked> {
                 let urls = hunt.urls.lock().unwrap();
                 urls[number % urls.len()].clone()
             };
-            let api = Api { http: http.clone(), url, token: token.to_owned() };
+            let api = ServerUnderTest { http: http.clone(), url, token: token.to_owned() };
             if let Some(id) = api.submit(&key, &params).await {
                 break id;
             }
             tokio::time::sleep(Duration::from_millis(5)).await;
         };
-        asked.insert(key, Asked { id, fails });
+        asked.insert(key, KeyUse { id, fails });
     }
     asked
 }

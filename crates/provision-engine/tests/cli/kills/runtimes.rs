@@ -1,14 +1,14 @@
 //! Kills while a runtime is made, changed and removed. The Provisioner makes one for every call and cannot be
 //! asked what it made, so what counts is how many it was ever asked for: one.
 
-use ::runtimes::model::{DEPROVISION, Instance, PROVISION, UPDATE, seal_json};
-use engine::store::{Expect, Query};
-use engine::{Alongside, Command, OperationId, Phase, Resource};
+use ::runtimes::model::{DEPROVISION, InstanceRecord, PROVISION, UPDATE, seal_json};
+use engine::store::{Expect, OperationQuery};
+use engine::{Command, OperationId, Phase, RecordWrites, Resource};
 use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::boundaries::{Drama, Life, block_on, script};
-use crate::runtimes::{AZURE, SERVICE, Scene, quick, runtimes, wanted};
+use crate::runtimes::{AZURE, RuntimesCli, SERVICE, quick, runtimes, wanted};
 use crate::stage::{call, until};
 
 const ACCOUNT: &str = "ga";
@@ -65,29 +65,33 @@ fn instance_id(script: &Value) -> String {
 
 /// What the process before has ordered.
 async fn known(life: &Life, workflow: &str, id: &str) -> Option<OperationId> {
-    let (workflow, resource) = (Some(workflow.to_owned()), Some(Instance::resource(id)));
-    let found = life.truth.list(&Query { workflow, resource, limit: 2, ..Query::default() }).await.unwrap();
+    let (workflow, resource) = (Some(workflow.to_owned()), Some(InstanceRecord::resource(id)));
+    let found = life
+        .truth
+        .list(&OperationQuery { workflow, resource, limit: 2, ..OperationQuery::default() })
+        .await
+        .unwrap();
     assert!(found.len() < 2, "{found:?}");
     found.first().map(|operation| operation.id)
 }
 
 /// As the broker does: the record and the operation in one write.
 async fn order(life: &Life, workflow: &str, id: &str, params: Value, first: &Value) -> OperationId {
-    let (engine, resource) = (&life.house.engine, Instance::resource(id));
+    let (engine, resource) = (&life.fixture.engine, InstanceRecord::resource(id));
     let subject = if let Some(row) = engine.resource(&resource).await.unwrap() {
         (Expect::Version(row.version), None)
     } else {
         let sealer = engine.sealer(ACCOUNT, &resource);
         let seal = |value: &Value| seal_json(value.as_object().unwrap(), &sealer);
-        let instance = Instance {
+        let instance = InstanceRecord {
             plan: "azure".into(),
             provider: "azure".into(),
             region: "westeurope".into(),
             account: ACCOUNT.into(),
             subaccount: "sa".into(),
-            ..Instance::new(id, SERVICE, AZURE, seal(first), seal(&json!({})))
+            ..InstanceRecord::new(id, SERVICE, AZURE, seal(first), seal(&json!({})))
         };
-        (Expect::Absent, Some(instance.portrait().unwrap()))
+        (Expect::Absent, Some(instance.record_update().unwrap()))
     };
     let command = Command {
         workflow: workflow.into(),
@@ -98,7 +102,7 @@ async fn order(life: &Life, workflow: &str, id: &str, params: Value, first: &Val
         idempotency_key: None,
         queue: false,
     };
-    let along = Alongside { subject: Some(subject), ..Alongside::default() };
+    let along = RecordWrites { subject: Some(subject), ..RecordWrites::default() };
     engine.accept(command, along).await.unwrap().id
 }
 
@@ -113,19 +117,19 @@ fn one_was_made_and_none_stands(script: &Value) {
 /// before the runtime is there, or after that.
 #[test]
 fn a_kill_while_the_provisioner_is_asked_for_a_runtime_leads_to_one_runtime() {
-    let mut scene = Scene::open(quick().env("PROVISION_ENGINE_RUNTIME__SETTLE", "30s"));
+    let mut scene = RuntimesCli::open(quick().env("PROVISION_ENGINE_RUNTIME__SETTLE", "30s"));
     for (id, waits) in [("before", false), ("after", true)] {
         scene.sandbox.arm(&json!({"system": "provisioner", "kind": "hold", "about": "provisionRuntime"}));
         let operation = scene.put(id, &wanted(id)).operation().to_owned();
         scene.wait_for_the_fault();
-        let Scene { server, sandbox, place, .. } = scene;
+        let RuntimesCli { server, sandbox, place, .. } = scene;
         server.kill();
         assert_eq!(runtimes(&sandbox.url, id), (0, 0), "the Provisioner was not held");
         if waits {
             sandbox.release();
             until("the runtime", || (runtimes(&sandbox.url, id).0 == 1).then_some(()));
         }
-        scene = Scene::at(place, sandbox, "error");
+        scene = RuntimesCli::at(place, sandbox, "error");
         scene.sandbox.release();
         scene.ends(id, &operation, "succeeded");
         assert_eq!(scene.runtimes(id), (1, 1));

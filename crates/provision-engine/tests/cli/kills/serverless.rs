@@ -9,10 +9,12 @@ use std::thread;
 use std::time::Duration;
 
 use ::opennebula::Options;
-use ::serverless::model::errand::{self, Request};
-use ::serverless::model::{CREATE, DELETE, Errand, Serverless, ServerlessSettings, Spec, UPDATE, view};
+use ::serverless::model::caller_credentials::{self, Request};
+use ::serverless::model::{
+    CREATE, CallerCredentials, DELETE, Serverless, ServerlessSettings, Spec, UPDATE, view,
+};
 use ::serverless::workflows::{create, delete, update};
-use engine::store::Query;
+use engine::store::OperationQuery;
 use engine::{OperationId, Phase, Workflow};
 use rand::RngExt as _;
 use reqwest::{Method, RequestBuilder};
@@ -21,9 +23,10 @@ use serde_json::{Value, json};
 use super::boundaries::{Drama, Life, block_on, script};
 use super::durable_postgres;
 use crate::serverless::{
-    Device, NOTHING, RUNTIMES, Scene, at_sandbox, credentials, ever_made, function, quick, runtime, standing,
+    NOTHING, RUNTIMES, ServerlessClient, ServerlessServer, at_sandbox, credentials, ever_made, function,
+    quick, runtime, standing,
 };
-use crate::stage::{Place, Sandbox, Server, until_or};
+use crate::stage::{DataDirectory, Sandbox, ServerProcess, until_or};
 
 const RUNTIME: Drama = Drama {
     player: "kills::serverless::the_process_that_is_killed",
@@ -47,12 +50,12 @@ fn the_process_that_is_killed() {
     let Some(script) = script() else { return };
     let sandbox = script["sandbox"].as_str().unwrap().to_owned();
     // A little of everything takes a moment, so that all operations have to wait, and no longer than they must.
-    let pace = json!({
+    let delay_times = json!({
         "nets_ms": 5, "pending_ms": 0, "prolog_ms": 0, "boot_ms": 0, "ready_ms": 0, "resize_ms": 10,
         "disk_resize_ms": 0, "terminate_ms": 10, "undeploy_ms": 0,
     });
     if script["number"] == 0 {
-        at_sandbox(&sandbox, "PUT", "/opennebula/pace", Some(&pace));
+        at_sandbox(&sandbox, "PUT", "/opennebula/pace", Some(&delay_times));
     }
     block_on(async {
         let options = Options::beside(&sandbox);
@@ -61,7 +64,7 @@ fn the_process_that_is_killed() {
         let actor = Actor { life: Life::begin(&script).await, serverless: &serverless, sandbox };
         actor.create("broken", "FAILED_DEPLOY", Phase::Undone).await;
         let made = actor.create("good", "Function", Phase::Succeeded).await;
-        let state = actor.life.house.inspect(made).await.memory.state;
+        let state = actor.life.fixture.inspect(made).await.memory.state;
         let id = i32::try_from(state["document"].as_i64().unwrap()).unwrap();
         actor.update(id).await;
         actor.delete(id).await;
@@ -78,7 +81,7 @@ struct Actor<'a, S> {
 
 impl<S: Deref<Target = Serverless>> Actor<'_, S> {
     async fn create(&self, name: &str, flavour: &str, phase: Phase) -> OperationId {
-        let resource = Errand::resource_of_new(name);
+        let resource = CallerCredentials::resource_of_new(name);
         let mut operation = self.known(CREATE, &resource).await;
         if operation.is_none() {
             let spec = Spec::parse(function(flavour).to_string().as_bytes()).unwrap();
@@ -90,7 +93,7 @@ impl<S: Deref<Target = Serverless>> Actor<'_, S> {
     }
 
     async fn update(&self, id: i32) {
-        let resource = Errand::resource(id);
+        let resource = CallerCredentials::resource(id);
         let mut operation = self.known(UPDATE, &resource).await;
         if operation.is_none() {
             let sandbox = self.sandbox.clone();
@@ -108,7 +111,7 @@ impl<S: Deref<Target = Serverless>> Actor<'_, S> {
     }
 
     async fn delete(&self, id: i32) {
-        let resource = Errand::resource(id);
+        let resource = CallerCredentials::resource(id);
         let mut operation = self.known(DELETE, &resource).await;
         if operation.is_none() {
             let shown = self.shown(id).await;
@@ -131,17 +134,17 @@ impl<S: Deref<Target = Serverless>> Actor<'_, S> {
     /// What the process before has ordered.
     async fn known(&self, workflow: &str, resource: &str) -> Option<OperationId> {
         let (workflow, resource) = (Some(workflow.to_owned()), Some(resource.to_owned()));
-        let query = Query { workflow, resource, limit: 2, ..Query::default() };
+        let query = OperationQuery { workflow, resource, limit: 2, ..OperationQuery::default() };
         let found = self.life.truth.list(&query).await.unwrap();
         assert!(found.len() < 2, "{found:?}");
         found.first().map(|operation| operation.id)
     }
 
-    /// As the door does: the credentials and the operation in one write.
+    /// As the API does: the credentials and the operation in one write.
     async fn order<W: Workflow>(&self, resource: &str, params: &W::Params) -> OperationId {
         let credentials = credentials();
         let request = Request::<W> { resource, params, credentials: &credentials, idempotency_key: None };
-        errand::accept(&self.life.house.engine, &request).await.unwrap().id
+        caller_credentials::accept(&self.life.fixture.engine, &request).await.unwrap().id
     }
 }
 
@@ -157,17 +160,17 @@ fn one_was_made_and_none_stands(script: &Value) {
 /// The service is made, its answer is lost, and the program is killed before it can try again.
 #[test]
 fn a_kill_between_the_making_of_a_service_and_its_save_leads_to_one_service() {
-    let mut scene = Scene::open(quick());
+    let mut scene = ServerlessServer::open(quick());
     for (key, about, system) in [("a", "instantiate", "oneflow"), ("b", "document.allocate", "oned")] {
         scene.sandbox.arm(&json!({"system": system, "kind": "drop_after", "about": about}));
-        let request = with_key(&scene.device, key);
+        let request = with_key(&scene.client, key);
         let unheard = scene.runtime.spawn(request.send());
         scene.wait_for_the_fault();
-        let Scene { server, sandbox, place, runtime: old, .. } = scene;
+        let ServerlessServer { server, sandbox, place, runtime: old, .. } = scene;
         server.kill();
         assert!(old.block_on(unheard).unwrap().is_err(), "the answer came too early to prove anything");
-        scene = Scene::at(place, sandbox);
-        let made = scene.send(with_key(&scene.device, key)).is(201);
+        scene = ServerlessServer::at(place, sandbox);
+        let made = scene.send(with_key(&scene.client, key)).is(201);
         assert_eq!(scene.standing().len(), 3, "{about}: {:?}", scene.standing());
         scene.delete(made.id()).is(204);
         assert_eq!(scene.standing(), NOTHING, "{about}");
@@ -179,24 +182,24 @@ fn a_kill_between_the_making_of_a_service_and_its_save_leads_to_one_service() {
 /// The program is killed while OneFlow still works on the service, and the next one begins before it is there.
 #[test]
 fn a_kill_while_oneflow_is_asked_for_a_service_leads_to_one_service() {
-    let scene = Scene::open(quick());
+    let scene = ServerlessServer::open(quick());
     scene.sandbox.arm(&json!({"system": "oneflow", "kind": "hold", "about": "instantiate"}));
-    drop(scene.runtime.spawn(with_key(&scene.device, "k").send()));
+    drop(scene.runtime.spawn(with_key(&scene.client, "k").send()));
     scene.wait_for_the_fault();
-    let Scene { server, sandbox, place, .. } = scene;
+    let ServerlessServer { server, sandbox, place, .. } = scene;
     server.kill();
     assert_eq!(standing(&sandbox.url).len(), 1, "OneFlow was not held");
-    let scene = Scene::at(place, sandbox);
+    let scene = ServerlessServer::at(place, sandbox);
     scene.sandbox.release();
-    let made = scene.send(with_key(&scene.device, "k")).is(201);
+    let made = scene.send(with_key(&scene.client, "k")).is(201);
     scene.until_state(made.id(), "RUNNING");
     scene.delete(made.id()).is(204);
     assert_eq!(scene.standing(), NOTHING, "of {:?}", ever_made(&scene.sandbox.url));
     testing::count("kills", 1);
 }
 
-fn with_key(device: &Device, key: &str) -> RequestBuilder {
-    device.ask(Method::POST, RUNTIMES).header("Idempotency-Key", key).json(&function("Function"))
+fn with_key(client: &ServerlessClient, key: &str) -> RequestBuilder {
+    client.ask(Method::POST, RUNTIMES).header("Idempotency-Key", key).json(&function("Function"))
 }
 
 const KILLS: usize = 10;
@@ -217,21 +220,21 @@ fn random_kills_of_two_servers_on_one_postgres_leave_one_runtime_for_every_key_a
 }
 
 /// Kills the servers in turn, while devices make, change and remove runtimes, and ask again when they hear nothing.
-fn hunt(places: &[Place]) {
+fn hunt(places: &[DataDirectory]) {
     let sandbox = Sandbox::start(&places[0]);
-    let serve = |place: &Place| place.serve(&["--sandbox-url", &sandbox.url, "--log-level", "error"]);
-    let mut servers: Vec<Server> = places.iter().map(serve).collect();
+    let serve = |place: &DataDirectory| place.serve(&["--sandbox-url", &sandbox.url, "--log-level", "error"]);
+    let mut servers: Vec<ServerProcess> = places.iter().map(serve).collect();
     let urls = Mutex::new(servers.iter().map(|server| server.url.clone()).collect::<Vec<_>>());
     let is_over = AtomicBool::new(false);
     let made: usize = thread::scope(|scope| {
         let (urls, is_over) = (&urls, &is_over);
-        let device = |number| {
+        let client = |number| {
             scope.spawn(move || {
                 let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
                 runtime.block_on(live(number, urls, is_over))
             })
         };
-        let devices: Vec<_> = (0..DEVICES).map(device).collect();
+        let devices: Vec<_> = (0..DEVICES).map(client).collect();
         let mut dice = rand::rng();
         for kill in 0..KILLS {
             thread::sleep(Duration::from_millis(dice.random_range(0..250)));
@@ -241,7 +244,7 @@ fn hunt(places: &[Place]) {
             urls.lock().unwrap()[turn].clone_from(&servers[turn].url);
         }
         is_over.store(true, Ordering::SeqCst);
-        devices.into_iter().map(|device| device.join().unwrap()).sum()
+        devices.into_iter().map(|client| client.join().unwrap()).sum()
     });
     assert!(made >= DEVICES, "only {made} runtimes were made");
     until_or(
@@ -255,20 +258,20 @@ fn hunt(places: &[Place]) {
 /// Whole lives of runtimes, one after the other, until the hunt is over. Answers how many there were.
 async fn live(number: usize, urls: &Mutex<Vec<String>>, is_over: &AtomicBool) -> usize {
     let http = reqwest::Client::builder().no_proxy().timeout(Duration::from_secs(20)).build().unwrap();
-    let device = || {
+    let client = || {
         let urls = urls.lock().unwrap();
-        Device { http: http.clone(), url: urls[number % urls.len()].clone() }
+        ServerlessClient { http: http.clone(), url: urls[number % urls.len()].clone() }
     };
     let mut made = 0;
     while made == 0 || !is_over.load(Ordering::SeqCst) {
         let key = format!("{number}-{made}");
-        let id = insist(&[201], || with_key(&device(), &key)).await["SERVERLESS_RUNTIME"]["ID"].as_i64();
+        let id = insist(&[201], || with_key(&client(), &key)).await["SERVERLESS_RUNTIME"]["ID"].as_i64();
         let id = id.unwrap();
         let larger = runtime(&json!({"NAME": key, "FAAS": {"FLAVOUR": "", "CPU": 2, "DISK_SIZE": 1100}}));
-        let changed = insist(&[200], || device().about(Method::PUT, id).json(&larger)).await;
+        let changed = insist(&[200], || client().about(Method::PUT, id).json(&larger)).await;
         assert_eq!(changed["SERVERLESS_RUNTIME"]["FAAS"]["CPU"], 2, "{changed}");
         // Nothing is there any longer when the answer to the first request was lost.
-        insist(&[204, 404], || device().about(Method::DELETE, id)).await;
+        insist(&[204, 404], || client().about(Method::DELETE, id)).await;
         made += 1;
     }
     made

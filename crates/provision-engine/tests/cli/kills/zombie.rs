@@ -6,7 +6,7 @@ use reqwest::Client;
 use rustix::process::Signal;
 use serde_json::json;
 
-use super::check::Api;
+use super::check::ServerUnderTest;
 use super::{durable_postgres, on};
 use crate::stage::{Sandbox, until};
 
@@ -24,12 +24,12 @@ fn a_server_that_was_stopped_beyond_its_lease_is_refused_when_it_goes_on() {
     let token = std::fs::read_to_string(place.data("admin.token")).unwrap().trim().to_owned();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let id = runtime.block_on(async {
-        let api = Api { http: Client::new(), url: zombie.url.clone(), token: token.clone() };
+        let api = ServerUnderTest { http: Client::new(), url: zombie.url.clone(), token: token.clone() };
         api.submit("zombie", &json!({"name": "zombie"})).await.unwrap()
     });
     zombie.going.signal(Signal::STOP);
     let second = other.serve(&arguments);
-    let api = Api { http: Client::new(), url: second.url.clone(), token };
+    let api = ServerUnderTest { http: Client::new(), url: second.url.clone(), token };
     until("the other server to finish it", || {
         let op = runtime.block_on(api.get(&format!("/operations/{id}")));
         (op["phase"] == "succeeded").then_some(())

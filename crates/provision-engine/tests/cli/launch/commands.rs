@@ -2,12 +2,12 @@
 
 use serde_json::json;
 
-use super::{AMI, HOW, KEY, Stage};
-use crate::stage::Place;
+use super::{AMI, HOW, KEY, LaunchCli};
+use crate::stage::DataDirectory;
 
 #[test]
 fn an_image_of_the_cloud_is_launched_and_every_list_shows_it() {
-    let stage = Stage::open();
+    let stage = LaunchCli::open();
     let more = ["--image", AMI, "--count", "2", "--name", "web", "--wait"];
     let ran = stage.expect(0, &[&["launch"], &HOW[..], &more].concat());
     let logins: Vec<&str> = ran.out.lines().filter(|line| line.starts_with("ssh ec2-user@")).collect();
@@ -48,7 +48,7 @@ fn an_image_of_the_cloud_is_launched_and_every_list_shows_it() {
 
 #[test]
 fn machines_are_terminated_when_that_is_meant() {
-    let stage = Stage::open();
+    let stage = LaunchCli::open();
     stage.expect(0, &[&["launch", "--image", AMI, "--count", "3", "--wait"], &HOW[..]].concat());
     let listed = stage.expect(0, &["inventory", "-o", "name"]).out;
     let ids: Vec<&str> = listed.lines().collect();
@@ -70,7 +70,7 @@ fn machines_are_terminated_when_that_is_meant() {
 
 #[test]
 fn an_image_is_built_launched_and_launched_again() {
-    let stage = Stage::open();
+    let stage = LaunchCli::open();
     let build = ["--distribution", "rhel-9", "--package", "vim", "--image-name", "web", "--wait"];
     let ran = stage.expect(0, &[&["launch"], &HOW[..], &build].concat());
     assert!(ran.err.contains("Building the image") && ran.out.contains("ssh ec2-user@"), "{ran:?}");
@@ -90,7 +90,7 @@ fn an_image_is_built_launched_and_launched_again() {
 
 #[test]
 fn a_file_is_a_request_and_a_key_makes_it_one_launch() {
-    let stage = Stage::open();
+    let stage = LaunchCli::open();
     let request = format!(
         "provider: aws\nimage: {{id: {AMI}}}\nprofile: inventory\noptions: {{partial: keep}}\nparameters:\n  \
          source_id: sandbox\n  instance_type: t3.small\n  amount: 3\n  pubkey: {{name: mine, body: '{}'}}\n",
@@ -125,7 +125,7 @@ fn a_file_is_a_request_and_a_key_makes_it_one_launch() {
 
 #[test]
 fn keys_and_accounts_are_kept_shown_checked_and_forgotten() {
-    let stage = Stage::open();
+    let stage = LaunchCli::open();
     let added = stage.expect(0, &["pubkeys", "create", "mine.pub"]);
     assert!(added.err.contains("ada@example is kept"), "{added:?}");
     let again = stage.expect(1, &["pubkeys", "create", "mine.pub", "--name", "other"]);
@@ -155,7 +155,7 @@ fn keys_and_accounts_are_kept_shown_checked_and_forgotten() {
 
 #[test]
 fn an_account_that_lacks_a_permission_is_found() {
-    let stage = Stage::open();
+    let stage = LaunchCli::open();
     let denied =
         json!({"action": "RunInstances", "code": "UnauthorizedOperation", "dry_run": true, "times": 0});
     stage.turn("aws/faults/fail", &denied);
@@ -170,7 +170,7 @@ fn an_account_that_lacks_a_permission_is_found() {
 
 #[test]
 fn instance_types_are_searched_and_refreshed() {
-    let stage = Stage::open();
+    let stage = LaunchCli::open();
     let found = stage.json(&["instance-types", "--search", "vcpus = 2 and memory < 4000", "--supported"]);
     let items = found["items"].as_array().unwrap();
     assert!(items.iter().any(|one| one["name"] == "t3.small"), "{found}");
@@ -188,7 +188,7 @@ fn instance_types_are_searched_and_refreshed() {
 
 #[test]
 fn what_is_missing_or_wrong_is_told_with_its_flag_and_nothing_is_launched() {
-    let stage = Stage::open();
+    let stage = LaunchCli::open();
     let nothing = stage.expect(1, &["launch"]);
     for flag in ["--image", "--compose", "--build", "--distribution", "--source", "--type", "--key"] {
         assert!(nothing.err.contains(flag), "{flag}: {nothing:?}");
@@ -224,7 +224,7 @@ fn what_is_missing_or_wrong_is_told_with_its_flag_and_nothing_is_launched() {
 
 #[test]
 fn organisations_see_their_own_and_only_admins_choose_one() {
-    let stage = Stage::open();
+    let stage = LaunchCli::open();
     stage.begin(&[&["--image", AMI], &HOW[..]].concat());
     assert_eq!(stage.json(&["launches", "list", "--org", "elsewhere"]), json!({"items": []}));
     let token = stage.json(&["tokens", "create", "--name", "ada", "--role", "launcher"])["token"].clone();
@@ -239,13 +239,13 @@ fn organisations_see_their_own_and_only_admins_choose_one() {
 
 #[test]
 fn a_server_that_is_away_or_offers_nothing_is_told() {
-    let place = Place::new().env("PROVISION_ENGINE_SERVER", "http://127.0.0.1:1");
+    let place = DataDirectory::new().env("PROVISION_ENGINE_SERVER", "http://127.0.0.1:1");
     let away = place.expect(1, &["launches", "list"]);
     assert!(
         away.err.contains("cannot reach http://127.0.0.1:1") && away.err.contains("--server"),
         "{away:?}"
     );
-    let place = Place::new().env("PROVISION_ENGINE_LAUNCH__ENABLED", "false");
+    let place = DataDirectory::new().env("PROVISION_ENGINE_LAUNCH__ENABLED", "false");
     let server = place.serve(&[]);
     let none = place.expect(1, &["launches", "list"]);
     assert!(none.err.contains("launch.enabled"), "{none:?}");

@@ -3,14 +3,14 @@
 use rustix::process::Signal;
 use serde_json::json;
 
-use super::{AMI, HOW, Stage};
+use super::{AMI, HOW, LaunchCli};
 use crate::stage::until_or;
 
 const BUILD: [&str; 6] = ["--distribution", "rhel-9", "--image-name", "slow", "--source", "sandbox"];
 
 #[test]
 fn parameters_that_come_later_make_a_launch_of_a_build() {
-    let stage = Stage::open();
+    let stage = LaunchCli::open();
     let request = json!({"distribution": "rhel-9", "image_requests": [{
         "architecture": "x86_64", "image_type": "aws",
         "upload_request": {"type": "aws", "options": {"share_with_accounts": ["123456789012"]}},
@@ -23,9 +23,9 @@ fn parameters_that_come_later_make_a_launch_of_a_build() {
     let wrong =
         stage.expect(2, &[&["launches", "parameters", id], &HOW[..], &["--type", "t9.none"]].concat());
     assert!(wrong.err.contains("cannot be used multiple times"), "{wrong:?}");
-    let flawed =
+    let with_field_errors =
         ["launches", "parameters", id, "--source", "sandbox", "--type", "t9.none", "--key", "mine.pub"];
-    assert!(stage.expect(1, &flawed).err.contains("t9.none"));
+    assert!(stage.expect(1, &with_field_errors).err.contains("t9.none"));
     let ran = stage.expect(0, &[&["launches", "parameters", id, "--wait"], &HOW[..]].concat());
     assert!(ran.out.contains("ssh ec2-user@"), "{ran:?}");
     let late =
@@ -36,7 +36,7 @@ fn parameters_that_come_later_make_a_launch_of_a_build() {
 
 #[test]
 fn a_launch_that_fails_is_a_failure_for_the_shell_and_can_be_retried() {
-    let stage = Stage::open();
+    let stage = LaunchCli::open();
     stage.turn("image-builder/faults/fail", &json!({"at": "building", "times": 1}));
     let ran = stage.expect(3, &[&["launch", "--distribution", "rhel-9", "--wait"], &HOW[..]].concat());
     assert!(ran.err.contains("failed    Building the image") && ran.err.contains("error: "), "{ran:?}");
@@ -53,7 +53,7 @@ fn a_launch_that_fails_is_a_failure_for_the_shell_and_can_be_retried() {
 
 #[test]
 fn a_launch_is_cancelled_and_leaves_nothing() {
-    let stage = Stage::open();
+    let stage = LaunchCli::open();
     stage.turn("image-builder/faults/hold", &json!({"times": 1}));
     let id = stage.begin(&[&BUILD[..], &["--type", "t3.small", "--key", "mine.pub"]].concat());
     until_or(|| (stage.state(&id) == "building").then_some(()), || stage.state(&id));
@@ -71,7 +71,7 @@ fn a_launch_is_cancelled_and_leaves_nothing() {
 
 #[test]
 fn who_leaves_closes_the_window_and_the_profile_says_what_that_means() {
-    let stage = Stage::open();
+    let stage = LaunchCli::open();
     stage.turn("image-builder/faults/hold", &json!({"times": 0}));
     for (detach, state, words) in
         [("continue", "building", "it goes on"), ("cancel", "cancelled", "being cancelled")]
@@ -91,7 +91,7 @@ fn who_leaves_closes_the_window_and_the_profile_says_what_that_means() {
 
 #[test]
 fn what_is_left_behind_is_told_and_cleaned_up() {
-    let stage = Stage::open();
+    let stage = LaunchCli::open();
     stage.turn("aws/faults/die", &json!({"code": "Server.InternalError"}));
     let denied = json!({"action": "DeleteKeyPair", "code": "UnauthorizedOperation", "times": 0});
     stage.turn("aws/faults/fail", &denied);

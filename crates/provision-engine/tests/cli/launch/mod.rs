@@ -7,7 +7,7 @@ mod terminal;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::stage::{Place, Ran, Sandbox, Server, call};
+use crate::stage::{DataDirectory, Ran, Sandbox, ServerProcess, call};
 
 /// One that everybody can see, in every region.
 pub(crate) const AMI: &str = "ami-0abc000000000001";
@@ -17,15 +17,15 @@ pub(crate) const KEY: &str =
 pub(crate) const HOW: [&str; 6] = ["--source", "sandbox", "--type", "t3.small", "--key", "mine.pub"];
 
 /// A server, and a sandbox that survives it.
-struct Stage {
-    place: Place,
+struct LaunchCli {
+    place: DataDirectory,
     sandbox: Sandbox,
-    server: Server,
+    server: ServerProcess,
 }
 
-impl Stage {
-    fn open() -> Stage {
-        let place = Place::new()
+impl LaunchCli {
+    fn open() -> LaunchCli {
+        let place = DataDirectory::new()
             .env("PROVISION_ENGINE_LAUNCH__IMAGE__POLL_FIRST", "50ms")
             .env("PROVISION_ENGINE_LAUNCH__IMAGE__POLL_MAX", "100ms")
             .env("PROVISION_ENGINE_LAUNCH__INSTANCE_POLL", "50ms")
@@ -34,9 +34,10 @@ impl Stage {
         let sandbox = Sandbox::start(&place);
         place.write("mine.pub", KEY);
         let server = place.serve(&["--sandbox-url", &sandbox.url]);
-        let stage = Stage { place, sandbox, server };
-        let pace = json!({"pending_ms": 50, "building_ms": 200, "uploading_ms": 50, "registering_ms": 50});
-        stage.turn("image-builder/pace", &pace);
+        let stage = LaunchCli { place, sandbox, server };
+        let delay_times =
+            json!({"pending_ms": 50, "building_ms": 200, "uploading_ms": 50, "registering_ms": 50});
+        stage.turn("image-builder/pace", &delay_times);
         stage
     }
 
@@ -64,14 +65,14 @@ impl Stage {
 
     /// Sets something in the sandbox.
     #[track_caller]
-    fn turn(&self, knob: &str, value: &Value) {
-        call(Method::POST, &format!("{}/{knob}", self.sandbox.url), Some(value));
+    fn turn(&self, control: &str, value: &Value) {
+        call(Method::POST, &format!("{}/{control}", self.sandbox.url), Some(value));
     }
 
     /// Sets nothing any more.
     #[track_caller]
-    fn clear(&self, knob: &str) {
-        call(Method::DELETE, &format!("{}/{knob}", self.sandbox.url), None);
+    fn clear(&self, control: &str) {
+        call(Method::DELETE, &format!("{}/{control}", self.sandbox.url), None);
     }
 
     /// How many of this kind stand in the sandbox.

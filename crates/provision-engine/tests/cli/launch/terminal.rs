@@ -2,11 +2,11 @@
 
 use serde_json::json;
 
-use super::{AMI, KEY, Stage};
+use super::{AMI, KEY, LaunchCli};
 
 #[test]
 fn what_is_missing_is_asked_for_with_what_there_is() {
-    let stage = Stage::open();
+    let stage = LaunchCli::open();
     std::fs::create_dir(stage.place.path(".ssh")).unwrap();
     stage.place.write(".ssh/id_ed25519.pub", KEY);
     // The image, account, region, a search that finds one type, the own key, how many, and yes.
@@ -32,7 +32,7 @@ fn what_is_missing_is_asked_for_with_what_there_is() {
 
 #[test]
 fn a_build_is_asked_for_and_its_progress_shown_and_no_means_nothing() {
-    let stage = Stage::open();
+    let stage = LaunchCli::open();
     stage.expect(0, &["pubkeys", "create", "mine.pub", "--name", "kept"]);
     let given =
         ["launch", "--source", "sandbox", "--type", "t3.small", "--region", "us-east-1", "--count", "1"];
@@ -43,8 +43,9 @@ fn a_build_is_asked_for_and_its_progress_shown_and_no_means_nothing() {
     assert!(seen.contains("image     rhel-9 for x86_64, built first"), "{seen}");
     assert_eq!(stage.standing("image_builder/compose"), 0);
     // Long enough to be seen also while the machine is busy.
-    let pace = json!({"pending_ms": 50, "building_ms": 3000, "uploading_ms": 50, "registering_ms": 50});
-    stage.turn("image-builder/pace", &pace);
+    let delay_times =
+        json!({"pending_ms": 50, "building_ms": 3000, "uploading_ms": 50, "registering_ms": 50});
+    stage.turn("image-builder/pace", &delay_times);
     let (code, seen) = stage.place.typed(&[&given[..], &["--yes"]].concat(), &answers);
     assert!(code == Some(0) && seen.contains("Building the image ["), "{seen}");
     assert!(seen.contains("\x1b[K") && seen.contains("ssh ec2-user@"), "{seen}");
@@ -53,7 +54,7 @@ fn a_build_is_asked_for_and_its_progress_shown_and_no_means_nothing() {
 
 #[test]
 fn something_that_cannot_be_undone_is_asked_about() {
-    let stage = Stage::open();
+    let stage = LaunchCli::open();
     stage.expect(0, &["pubkeys", "create", "mine.pub", "--name", "kept"]);
     let delete = ["pubkeys", "delete", "kept"];
     let (code, seen) = stage.place.typed(&delete, &[""]);

@@ -1,4 +1,4 @@
-//! A canary in every secret and in all that users send. It must reach the far sides, and be heard nowhere else.
+//! A canary in every secret and in all that users send. It must reach the external systems, and be heard nowhere else.
 
 use std::fs;
 use std::sync::{Arc, Mutex};
@@ -8,8 +8,8 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use testing::private_postgres::{PrivatePostgres, PrivatePostgresOptions};
 
-use super::{AZURE, SERVICE, Scene, changed, quick, wanted};
-use crate::stage::{Place, Sandbox};
+use super::{AZURE, RuntimesCli, SERVICE, changed, quick, wanted};
+use crate::stage::{DataDirectory, Sandbox};
 
 const CANARY: &str = "kanarie";
 /// As PostgreSQL writes bytes.
@@ -45,7 +45,7 @@ fn no_secret_is_told_or_kept_in_the_clear_on_postgres() {
 
 /// What the database holds.
 #[track_caller]
-fn kept(scene: &Scene, token: &str, dump: &str) {
+fn kept(scene: &RuntimesCli, token: &str, dump: &str) {
     assert!(dump.contains("runtime:i1") && dump.contains("create_runtime"), "this is not the database");
     scene.silent("the database", dump);
     assert!(!dump.contains(token), "the database has the token of a binding");
@@ -75,8 +75,8 @@ fn canary(name: &str) -> String {
 
 /// A service that does a step, and what it was told.
 fn partner(runtime: &tokio::runtime::Runtime) -> (String, Arc<Mutex<String>>) {
-    let heard = Arc::new(Mutex::new(String::new()));
-    let told = Arc::clone(&heard);
+    let received = Arc::new(Mutex::new(String::new()));
+    let told = Arc::clone(&received);
     let answer = json!({
         "outcome": "done", "secret_facts": {"fact": canary("fact")},
         "overrides": [{"component": "core", "key": "step", "value": canary("step"), "secret": true}],
@@ -88,11 +88,11 @@ fn partner(runtime: &tokio::runtime::Runtime) -> (String, Arc<Mutex<String>>) {
         axum::Json(answer)
     });
     runtime.spawn(async { axum::serve(listener, axum::Router::new().route("/", handler)).await });
-    (url, heard)
+    (url, received)
 }
 
 /// A place with a canary in each credential that can be configured.
-fn furnished(place: Place, sandbox: &str, partner: &str) -> Place {
+fn furnished(place: DataDirectory, sandbox: &str, partner: &str) -> DataDirectory {
     let mut place = place;
     for (section, name) in [("SERVICE_MANAGER", "manager"), ("AUDIT_LOG", "auditlog")] {
         place.write(name, &canary(name));
@@ -125,12 +125,12 @@ fn furnished(place: Place, sandbox: &str, partner: &str) -> Place {
 }
 
 /// A whole life with canaries, in which also something goes wrong, heard from everywhere.
-fn live(place: Place) -> (Scene, String) {
+fn live(place: DataDirectory) -> (RuntimesCli, String) {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
-    let (partner, heard) = partner(&runtime);
+    let (partner, received) = partner(&runtime);
     let sandbox = Sandbox::start(&place);
     let place = furnished(place, &sandbox.url, &partner);
-    let scene = Scene { runtime, ..Scene::at(place, sandbox, "debug") };
+    let scene = RuntimesCli { runtime, ..RuntimesCli::at(place, sandbox, "debug") };
 
     let mut first = wanted(&canary("name"));
     first["parameters"]["administrators"] = json!([canary("admin")]);
@@ -140,7 +140,7 @@ fn live(place: Place) -> (Scene, String) {
         "url": "https://far.example.com",
         "credentials": {"basic": {"username": "somebody", "password": canary("platform")}},
     });
-    refusals(&scene, &first);
+    error_responses(&scene, &first);
     for (id, body) in [("i1", &first), ("i2", &second)] {
         let operation = scene.put(id, body).operation().to_owned();
         scene.ends(id, &operation, "succeeded");
@@ -160,9 +160,9 @@ fn live(place: Place) -> (Scene, String) {
         scene.ends("i1", &operation, state);
     }
     arrived(&scene, &["later"]);
-    let heard = heard.lock().unwrap().clone();
+    let received = received.lock().unwrap().clone();
     for name in ["name", "context", "platform"] {
-        assert!(heard.contains(&canary(name)), "the step was not told {name}: {heard}");
+        assert!(received.contains(&canary(name)), "the step was not told {name}: {received}");
     }
 
     listen(&scene, &token);
@@ -177,7 +177,7 @@ fn live(place: Place) -> (Scene, String) {
     (scene, token)
 }
 
-fn arrived(scene: &Scene, names: &[&str]) {
+fn arrived(scene: &RuntimesCli, names: &[&str]) {
     let received = scene.get("/provisioner/runtimes?reveal=true").to_string();
     for name in names {
         assert!(received.contains(&format!("{CANARY}-{name}")), "{name} did not arrive: {received}");
@@ -185,7 +185,7 @@ fn arrived(scene: &Scene, names: &[&str]) {
 }
 
 /// What is wrong is told without repeating it.
-fn refusals(scene: &Scene, good: &Value) {
+fn error_responses(scene: &RuntimesCli, good: &Value) {
     let spoiled = |pointer: &str, value: Value| {
         let mut body = good.clone();
         *body.pointer_mut(pointer).unwrap() = value;
@@ -206,7 +206,7 @@ fn refusals(scene: &Scene, good: &Value) {
 }
 
 /// Binds, and answers the token in the credentials.
-fn bound(scene: &Scene) -> String {
+fn bound(scene: &RuntimesCli) -> String {
     let body = json!({"service_id": SERVICE, "plan_id": AZURE});
     let answer = scene.runtime.block_on(scene.platform.send(Method::PUT, BINDING, Some(&body)));
     assert_eq!(answer.status, 201, "{answer:?}");
@@ -215,8 +215,8 @@ fn bound(scene: &Scene) -> String {
     token.unwrap_or_else(|| panic!("{kubeconfig}")).to_owned()
 }
 
-/// Asks at every door and with every command that only looks.
-fn listen(scene: &Scene, token: &str) {
+/// Asks at every API and with every command that only looks.
+fn listen(scene: &RuntimesCli, token: &str) {
     let admin = fs::read_to_string(scene.place.data("admin.token")).unwrap();
     let ask = |path: &str| {
         let request = scene.platform.http.get(format!("{}{path}", scene.platform.url));
@@ -254,7 +254,7 @@ fn listen(scene: &Scene, token: &str) {
     }
 }
 
-impl Scene {
+impl RuntimesCli {
     /// Insists that a text has no canary, and no credential.
     #[track_caller]
     fn silent(&self, what: &str, text: &str) {

@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::{AZURE, CREATE, Scene, quick};
-use crate::stage::{Place, Ran};
+use super::{AZURE, CREATE, RuntimesCli, quick};
+use crate::stage::{DataDirectory, Ran};
 
-fn scene() -> Scene {
-    Scene::open(quick().env("PROVISION_ENGINE_OSB__RETRY_AFTER", "1s"))
+fn scene() -> RuntimesCli {
+    RuntimesCli::open(quick().env("PROVISION_ENGINE_OSB__RETRY_AFTER", "1s"))
 }
 
 fn json_of(ran: &Ran) -> Value {
@@ -60,7 +60,7 @@ fn an_instance_lives_its_life_on_the_command_line() {
     assert_eq!(gone.code, Some(0), "what is gone is deleted: {gone:?}");
 }
 
-fn bind_and_unbind(scene: &Scene, id: &str) {
+fn bind_and_unbind(scene: &RuntimesCli, id: &str) {
     let place = &scene.place;
     let file = place.path("kubeconfig.yaml");
     let bound = place.expect(0, &["instances", "bind", id, "b1", "--kubeconfig", file.to_str().unwrap()]);
@@ -112,6 +112,6 @@ fn the_exit_code_says_how_it_ended() {
         place.expect(0, &["instances", "delete", id, "--plan", "azure", "--wait", "--yes"]);
     }
     assert_eq!(scene.standing(), [] as [Value; 0]);
-    let away = Place::new().expect(1, &["instances", "list", "--broker-url", "http://127.0.0.1:1"]);
+    let away = DataDirectory::new().expect(1, &["instances", "list", "--broker-url", "http://127.0.0.1:1"]);
     assert!(away.err.contains("cannot reach"), "{away:?}");
 }

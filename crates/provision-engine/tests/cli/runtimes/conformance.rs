@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use conformance::{Broker, Hold, Options, Outcome, examine};
+use conformance::{BrokerTarget, CheckOutcome, HoldSwitch, Options, examine};
 use reqwest::Method;
 use serde_json::json;
 use testing::private_postgres::{PrivatePostgres, PrivatePostgresOptions};
 
-use super::{Platform, Scene, hold, quick};
-use crate::stage::{Place, call};
+use super::{Platform, RuntimesCli, hold, quick};
+use crate::stage::{DataDirectory, call};
 
 /// Plans and where their instances can be.
 const PLANS: [(&str, &str); 3] = [("azure", "westeurope"), ("gcp", "europe-west4"), ("aws", "eu-central-1")];
@@ -20,7 +20,7 @@ const CHECKS_MIN: usize = 140;
 struct Brake(String);
 
 #[async_trait]
-impl Hold for Brake {
+impl HoldSwitch for Brake {
     async fn hold(&self) {
         self.set(true).await;
     }
@@ -49,9 +49,9 @@ const NO_MAINTENANCE: &str = "maintenance.right";
 
 /// Examines the broker below a prefix and insists that nothing failed, and that no more was left out than this.
 #[track_caller]
-fn examined(scene: &Scene, prefix: &str, plan: &str, options: Options, left_out: &[&str]) {
+fn examined(scene: &RuntimesCli, prefix: &str, plan: &str, options: Options, left_out: &[&str]) {
     let Platform { url, user, password, .. } = scene.platform.clone();
-    let broker = Broker { url: format!("{url}{prefix}"), user, password: password.into() };
+    let broker = BrokerTarget { url: format!("{url}{prefix}"), user, password: password.into() };
     let impossible = json!({"autoScalerMin": 5, "autoScalerMax": 4});
     let parameters = PLANS.map(|(plan, place)| {
         // One machine can be added and taken away again, so that there is something to change.
@@ -68,7 +68,7 @@ fn examined(scene: &Scene, prefix: &str, plan: &str, options: Options, left_out:
     };
     let report = scene.runtime.block_on(examine(&broker, Some(plan), options));
     let count = report.count();
-    let skipped = report.checks().filter(|check| matches!(check.outcome, Outcome::Skipped(_)));
+    let skipped = report.checks().filter(|check| matches!(check.outcome, CheckOutcome::Skipped(_)));
     let skipped: Vec<&str> = skipped.map(|check| check.id.as_str()).collect();
     assert!(report.is_good(), "{report}");
     assert_eq!(skipped, left_out, "{report}");
@@ -77,8 +77,8 @@ fn examined(scene: &Scene, prefix: &str, plan: &str, options: Options, left_out:
     testing::count("conformance", count.passed as u64);
 }
 
-fn all_plans(place: Place) {
-    let scene = Scene::open(place);
+fn all_plans(place: DataDirectory) {
+    let scene = RuntimesCli::open(place);
     for (plan, _) in PLANS {
         examined(&scene, "", plan, Options::default(), &[NO_MAINTENANCE, ONE_OFFERING]);
     }
@@ -113,7 +113,7 @@ fn a_broker_that_says_410_after_a_deletion_conforms_below_every_prefix() {
     let place = quick().env("PROVISION_ENGINE_OSB__GONE", "true");
     place.write("catalog.yaml", CATALOG);
     let catalog = place.path("catalog.yaml").to_str().unwrap().to_owned();
-    let scene = Scene::open(place.env("PROVISION_ENGINE_RUNTIME__CATALOG", catalog));
+    let scene = RuntimesCli::open(place.env("PROVISION_ENGINE_RUNTIME__CATALOG", catalog));
     for prefix in ["/oauth", "/oauth/cf-eu10"] {
         examined(&scene, prefix, "azure", Options { gone: true, ..Options::default() }, &[ONE_OFFERING]);
     }

@@ -6,14 +6,14 @@ use futures_util::future::join_all;
 use serde_json::{Value, json};
 use testing::private_postgres::{PrivatePostgres, PrivatePostgresOptions};
 
-use super::{Scene, quick, wanted};
-use crate::stage::{Place, until};
+use super::{RuntimesCli, quick, wanted};
+use crate::stage::{DataDirectory, until};
 
 const NOTHING: [Value; 0] = [];
 
 #[test]
 fn an_instance_that_is_deleted_while_it_is_made_leaves_nothing() {
-    let scene = Scene::open(quick());
+    let scene = RuntimesCli::open(quick());
     scene.hold(true);
     let provision = scene.put("i1", &wanted("one")).operation().to_owned();
     until("the runtime", || (scene.runtimes("i1") == (1, 1)).then_some(()));
@@ -35,8 +35,8 @@ fn an_instance_that_is_deleted_while_it_is_made_leaves_nothing() {
 
 /// The deletion comes while the Provisioner is being asked, and its answer comes late, or never.
 #[test]
-fn an_instance_that_is_deleted_while_nobody_knows_whether_it_was_made_leaves_nothing() {
-    let scene = Scene::open(quick().env("PROVISION_ENGINE_RUNTIME__SETTLE", "2s"));
+fn an_instance_that_is_deleted_while_no_one_knows_whether_it_was_made_leaves_nothing() {
+    let scene = RuntimesCli::open(quick().env("PROVISION_ENGINE_RUNTIME__SETTLE", "2s"));
     for (id, kind, made) in [("late", "latency", 1), ("lost", "drop_after", 1), ("never", "drop_before", 0)] {
         let fault =
             json!({"system": "provisioner", "kind": kind, "latency_ms": 700, "about": "provisionRuntime"});
@@ -53,11 +53,11 @@ fn an_instance_that_is_deleted_while_nobody_knows_whether_it_was_made_leaves_not
 
 #[test]
 fn fifty_equal_requests_at_once_are_one_instance() {
-    let scene = Scene::open(quick());
+    let scene = RuntimesCli::open(quick());
     scene.hold(true);
     let (platform, body) = (&scene.platform, &wanted("one"));
     let answers = scene.runtime.block_on(join_all((0..50).map(|_| platform.put("i1", body))));
-    let operations: BTreeSet<&str> = answers.iter().map(super::Answer::operation).collect();
+    let operations: BTreeSet<&str> = answers.iter().map(super::BrokerOutput::operation).collect();
     assert_eq!(operations.len(), 1, "{operations:?}");
     scene.hold(false);
     scene.ends("i1", operations.first().unwrap(), "succeeded");
@@ -65,7 +65,7 @@ fn fifty_equal_requests_at_once_are_one_instance() {
     assert!(answers.iter().all(|answer| answer.status == 200), "{answers:?}");
     let answers = scene.runtime.block_on(join_all((0..50).map(|_| platform.delete("i1"))));
     let operations: BTreeSet<&str> =
-        answers.iter().filter(|answer| answer.status == 202).map(super::Answer::operation).collect();
+        answers.iter().filter(|answer| answer.status == 202).map(super::BrokerOutput::operation).collect();
     assert_eq!(operations.len(), 1, "{answers:?}");
     assert!(answers.iter().all(|answer| [202, 410].contains(&answer.status)), "{answers:?}");
     scene.ends("i1", operations.first().unwrap(), "succeeded");
@@ -74,8 +74,8 @@ fn fifty_equal_requests_at_once_are_one_instance() {
 }
 
 /// Two hundred requests to make and to delete, in any order, for four ids.
-fn storm(place: Place) {
-    let scene = Scene::open(place);
+fn storm(place: DataDirectory) {
+    let scene = RuntimesCli::open(place);
     let ids = ["s0", "s1", "s2", "s3"];
     let platform = &scene.platform;
     let answers = scene.runtime.block_on(join_all((0..200).map(|number: usize| async move {

@@ -4,7 +4,7 @@
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::{NOTHING, RUNTIMES, Scene, function, quick, runtime};
+use super::{NOTHING, RUNTIMES, ServerlessServer, function, quick, runtime};
 
 const GOOD: &str = r#"{"SERVERLESS_RUNTIME": {"FAAS": {"FLAVOUR": "Function"}}}"#;
 const OWN: &str = "cognit:cognitpass";
@@ -14,18 +14,18 @@ const NOT_FOUND: &str = r#"{"error":"Serverless Runtime not found","message":""}
 const REQUIRED: &str = r#"{"error":"Authentication required","message":""}"#;
 const ALL: [Method; 3] = [Method::GET, Method::PUT, Method::DELETE];
 
-impl Scene {
+impl ServerlessServer {
     /// Status and body for a request of `user:password`.
     fn told(&self, who: &str, method: &Method, path: &str, body: &str) -> (u16, String) {
         let (user, password) = who.split_once(':').unwrap();
-        let request = self.device.stranger(method.clone(), path).basic_auth(user, Some(password));
+        let request = self.client.outsider(method.clone(), path).basic_auth(user, Some(password));
         let answer = self.send(request.body(body.to_owned()));
         (answer.status, answer.text)
     }
 
     /// The same for a header, or none.
     fn told_with(&self, header: Option<&str>, method: &Method, path: &str, body: &str) -> (u16, String) {
-        let request = self.device.stranger(method.clone(), path).body(body.to_owned());
+        let request = self.client.outsider(method.clone(), path).body(body.to_owned());
         let request = match header {
             Some(header) => request.header("authorization", header),
             None => request,
@@ -41,7 +41,7 @@ fn refused(error: &str, message: &str) -> String {
 
 #[test]
 fn a_body_that_is_no_runtime_is_refused_with_400_and_the_reason() {
-    let scene = Scene::open(quick());
+    let scene = ServerlessServer::open(quick());
     let of_faas = |members: &str| {
         format!(r#"{{"SERVERLESS_RUNTIME": {{"FAAS": {{"FLAVOUR": "Function", {members}}}}}}}"#)
     };
@@ -89,8 +89,8 @@ fn a_body_that_is_no_runtime_is_refused_with_400_and_the_reason() {
 }
 
 #[test]
-fn strangers_are_refused_with_401_and_hear_nothing_of_what_they_sent() {
-    let scene = Scene::open(quick());
+fn outsiders_are_refused_with_401_and_hear_nothing_of_what_they_sent() {
+    let scene = ServerlessServer::open(quick());
     let id = scene.made(&runtime(&json!({"NAME": "auth", "FAAS": {"FLAVOUR": "Function"}})));
     let one = format!("{RUNTIMES}/{id}");
     let unknown = "[one.document.info] User couldn't be authenticated, aborting call.";
@@ -122,8 +122,8 @@ fn strangers_are_refused_with_401_and_hear_nothing_of_what_they_sent() {
 }
 
 #[test]
-fn what_is_somebody_elses_is_403_and_what_is_no_runtime_is_404() {
-    let scene = Scene::open(quick());
+fn what_is_someone_elses_is_403_and_what_is_no_runtime_is_404() {
+    let scene = ServerlessServer::open(quick());
     let made = scene.post(&runtime(&json!({"NAME": "doctype", "FAAS": {"FLAVOUR": "Function"}}))).is(201);
     let (id, service) = (made.id(), made.seen()["SERVICE_ID"].to_string());
     assert_eq!(made.header("location"), format!("{RUNTIMES}/{id}"));
@@ -149,7 +149,7 @@ fn what_is_somebody_elses_is_403_and_what_is_no_runtime_is_404() {
 
 #[test]
 fn flavours_that_cannot_be_had_are_refused_before_anything_is_made() {
-    let scene = Scene::open(quick());
+    let scene = ServerlessServer::open(quick());
     let none = |tuple: &str, message: Value| {
         let error = format!("Cannot find a valid service template for the specified flavours: {tuple}");
         json!({"error": error, "message": message})
@@ -188,9 +188,9 @@ fn flavours_that_cannot_be_had_are_refused_before_anything_is_made() {
 }
 
 #[test]
-fn everybody_is_told_version_configuration_and_schema_and_the_rest_is_no_page_of_html() {
-    let scene = Scene::open(quick());
-    let tell = |method: Method, path: &str| scene.send(scene.device.stranger(method, path));
+fn everyone_is_told_version_configuration_and_schema_and_the_rest_is_no_page_of_html() {
+    let scene = ServerlessServer::open(quick());
+    let tell = |method: Method, path: &str| scene.send(scene.client.outsider(method, path));
     assert_eq!(tell(Method::GET, "/server/version").is(200).text, "\"1.3.3\"");
     let config = tell(Method::GET, "/server/config").is(200).json;
     let capacity = json!({"disk": {"default": 1024}, "cpu": {"default": 2, "mult": 2},
@@ -201,7 +201,7 @@ fn everybody_is_told_version_configuration_and_schema_and_the_rest_is_no_page_of
     assert_eq!(faas["required"], json!(["FLAVOUR"]), "{schema}");
     // It had no list, and answered what it does not have with pages of HTML.
     assert_eq!(
-        scene.send(scene.device.ask(Method::GET, RUNTIMES)).is(200).text,
+        scene.send(scene.client.ask(Method::GET, RUNTIMES)).is(200).text,
         r#"{"SERVERLESS_RUNTIMES":[]}"#
     );
     tell(Method::GET, "/server/nope").is(404);

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{NOTHING, Scene, ever_made, function, quick, runtime};
+use super::{NOTHING, ServerlessServer, ever_made, function, quick, runtime};
 use crate::stage::{until, until_or};
 
 fn both() -> Value {
@@ -12,8 +12,8 @@ fn both() -> Value {
 /// It left the service behind, and with a time limit below 30 seconds its answer was 500 with the body `0`.
 #[test]
 fn machines_that_do_not_come_in_time_are_504_and_leave_nothing() {
-    let scene = Scene::open(quick().env("PROVISION_ENGINE_SERVERLESS__TIMEOUT", "2s"));
-    scene.mischief("no_nodes");
+    let scene = ServerlessServer::open(quick().env("PROVISION_ENGINE_SERVERLESS__TIMEOUT", "2s"));
+    scene.faults("no_nodes");
     let late = scene.post(&both()).is(504);
     let error = late.json["error"].as_str().unwrap();
     let service = error.strip_prefix("OpenNebula did not create VMs for the Serverless Runtime Service ");
@@ -21,7 +21,7 @@ fn machines_that_do_not_come_in_time_are_504_and_leave_nothing() {
     until("the end of everything", || (scene.standing() == NOTHING).then_some(()));
     assert_eq!(ever_made(&scene.sandbox.url).len(), 2, "a document and a service were made, and no machine");
     // Late, and still in time.
-    scene.mischief("delayed_nodes");
+    scene.faults("delayed_nodes");
     scene.tell("/opennebula/pace", &json!({"delayed_nodes_ms": 600}));
     scene.post(&both()).is(201);
 }
@@ -29,12 +29,12 @@ fn machines_that_do_not_come_in_time_are_504_and_leave_nothing() {
 /// Whether it noticed was a matter of luck; where it did not, it waited half a minute and left everything.
 #[test]
 fn a_service_that_fails_is_500_with_its_log_and_leaves_nothing() {
-    let scene = Scene::open(quick());
+    let scene = ServerlessServer::open(quick());
     // A service that fails after it has machines does so before anybody looks.
     scene.tell("/opennebula/pace", &json!({"pending_ms": 0, "prolog_ms": 0, "boot_ms": 0}));
     for (kind, machines) in [("fails_deploying_now", 0), ("fails_deploying_later", 2)] {
         let before = ever_made(&scene.sandbox.url).len();
-        scene.mischief(kind);
+        scene.faults(kind);
         let failed = scene.post(&both()).is(500);
         let error = failed.json["error"].as_str().unwrap();
         assert!(error.ends_with(" entered FAILED state after creation"), "{error}");
@@ -55,7 +55,7 @@ fn a_service_that_fails_is_500_with_its_log_and_leaves_nothing() {
 /// The answer of OneFlow is lost after the work, or comes after nobody waits any longer.
 #[test]
 fn an_answer_that_is_lost_leads_to_one_service() {
-    let scene = Scene::open(quick());
+    let scene = ServerlessServer::open(quick());
     for (system, about) in [("oneflow", "instantiate"), ("oned", "document.allocate")] {
         let fault = json!({"system": system, "kind": "drop_after", "about": about});
         scene.sandbox.arm(&fault);
@@ -71,7 +71,7 @@ fn an_answer_that_is_lost_leads_to_one_service() {
 /// It answered 500, and told who asked where OpenNebula is.
 #[test]
 fn an_opennebula_that_is_away_is_503_and_nothing_is_begun() {
-    let scene = Scene::open(quick());
+    let scene = ServerlessServer::open(quick());
     let id = scene.made(&function("Function"));
     for system in ["oned", "oneflow"] {
         scene.sandbox.arm(&json!({"system": system, "kind": "drop_before", "times": 0}));
@@ -87,7 +87,7 @@ fn an_opennebula_that_is_away_is_503_and_nothing_is_begun() {
 /// OneFlow goes on after its caller has given up. What it makes then belongs to somebody all the same.
 #[test]
 fn a_call_that_is_given_up_and_carried_out_later_leaves_no_second_service() {
-    let scene = Scene::open(quick().env("PROVISION_ENGINE_SERVERLESS__CALL_TIMEOUT", "400ms"));
+    let scene = ServerlessServer::open(quick().env("PROVISION_ENGINE_SERVERLESS__CALL_TIMEOUT", "400ms"));
     let slow =
         |about: &str| json!({"system": "oneflow", "kind": "latency", "latency_ms": 1000, "about": about});
     scene.sandbox.arm(&slow("instantiate"));

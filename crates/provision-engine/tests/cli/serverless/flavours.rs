@@ -3,7 +3,7 @@
 use ::opennebula::Options;
 use serde_json::{Value, json};
 
-use super::{NOTHING, Scene, function, quick, runtime};
+use super::{NOTHING, ServerlessServer, function, quick, runtime};
 use crate::stage::Sandbox;
 
 fn both(flavour: &str) -> Value {
@@ -16,7 +16,7 @@ fn both(flavour: &str) -> Value {
 /// It could make nothing with OneFlow 7, and swapped the machines where the roles came in another order.
 #[test]
 fn every_machine_gets_what_its_role_asked_for_in_both_languages_and_any_order() {
-    let scene = Scene::open(quick());
+    let scene = ServerlessServer::open(quick());
     for flavour in ["Function", "Swapped", "Straight", "Seven"] {
         let release = if flavour == "Seven" { "7.4" } else { "6.8" };
         scene.tell("/opennebula/release", &json!({"release": release}));
@@ -46,11 +46,11 @@ fn every_machine_gets_what_its_role_asked_for_in_both_languages_and_any_order() 
 
 #[test]
 fn templates_with_disks_and_contexts_of_their_own_lose_nothing() {
-    let scene = Scene::open(quick());
+    let scene = ServerlessServer::open(quick());
     let sized = scene.post(&runtime(&json!({"FAAS": {"FLAVOUR": "SizedDisk", "DISK_SIZE": 3000}}))).is(201);
     // It ignored the size that was asked for.
     assert_eq!(sized.seen()["FAAS"]["DISK_SIZE"], 3000);
-    let machine = |answer: &super::Answer| scene.machine(&answer.seen()["FAAS"]);
+    let machine = |answer: &super::EngineOutput| scene.machine(&answer.seen()["FAAS"]);
     // It took one of the two away.
     let two = scene.post(&function("TwoDisks")).is(201);
     assert_eq!(machine(&two).template.vectors("DISK").count(), 2);
@@ -76,8 +76,8 @@ fn a_mapping_says_which_template_stands_for_which_flavours() {
     place.write("engine.conf", &format!(":one_xmlrpc: {oned}\n:oneflow_server: {oneflow}\n{mapping}"));
     let arguments = ["--sandbox-url", &sandbox.url, "--engine-conf", "engine.conf", "--log-level", "error"];
     let server = place.serve(&arguments);
-    let scene = Scene::around(place, sandbox, server);
-    let flavours = |answer: &super::Answer| {
+    let scene = ServerlessServer::around(place, sandbox, server);
+    let flavours = |answer: &super::EngineOutput| {
         let machine = scene.machine(&answer.seen()["FAAS"]);
         machine.user_template.get("FLAVOURS").map(str::to_owned)
     };

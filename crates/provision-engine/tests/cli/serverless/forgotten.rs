@@ -5,10 +5,10 @@ use std::fs;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::{NOTHING, RUNTIMES, Scene, quick, runtime};
+use super::{NOTHING, RUNTIMES, ServerlessServer, quick, runtime};
 
-fn listed(scene: &Scene) -> Value {
-    let listed = scene.send(scene.device.ask(Method::GET, RUNTIMES)).is(200).json;
+fn listed(scene: &ServerlessServer) -> Value {
+    let listed = scene.send(scene.client.ask(Method::GET, RUNTIMES)).is(200).json;
     let mut runtimes = listed["SERVERLESS_RUNTIMES"].as_array().unwrap().clone();
     runtimes.sort_by_key(|runtime| runtime["ID"].as_i64());
     json!(runtimes)
@@ -16,7 +16,7 @@ fn listed(scene: &Scene) -> Value {
 
 #[test]
 fn without_its_database_it_still_lists_shows_changes_and_deletes_every_runtime() {
-    let scene = Scene::open(quick());
+    let scene = ServerlessServer::open(quick());
     let flavours = [
         json!({"FAAS": {"FLAVOUR": "Function"}}),
         json!({"FAAS": {"FLAVOUR": "Function"}, "DAAS": {"FLAVOUR": "Data"}}),
@@ -30,7 +30,7 @@ fn without_its_database_it_still_lists_shows_changes_and_deletes_every_runtime()
     let before = listed(&scene);
     assert_eq!(before.as_array().unwrap().len(), 3);
 
-    let Scene { server, sandbox, place, .. } = scene;
+    let ServerlessServer { server, sandbox, place, .. } = scene;
     assert_eq!(server.stop().code, Some(0));
     let mut lost = 0;
     for entry in fs::read_dir(place.path("data")).unwrap() {
@@ -41,7 +41,7 @@ fn without_its_database_it_still_lists_shows_changes_and_deletes_every_runtime()
         }
     }
     assert!(lost > 0, "there was no database to lose");
-    let scene = Scene::at(place, sandbox);
+    let scene = ServerlessServer::at(place, sandbox);
     assert_eq!(scene.operations(), [] as [Value; 0]);
     assert_eq!(listed(&scene), before);
     for (number, id) in ids.iter().enumerate() {

@@ -4,13 +4,13 @@
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::{Answer, NOTHING, RUNTIMES, Scene, function, quick, runtime};
+use super::{EngineOutput, NOTHING, RUNTIMES, ServerlessServer, function, quick, runtime};
 
 const TRANSIENT: &str = "Cannot update Serverless Runtime Function VM FAAS on a transient state";
 
 /// Insists that these members come in this order.
 #[track_caller]
-fn in_order(answer: &Answer, members: &[&str]) {
+fn in_order(answer: &EngineOutput, members: &[&str]) {
     let positions: Vec<usize> = members
         .iter()
         .map(|member| {
@@ -22,7 +22,7 @@ fn in_order(answer: &Answer, members: &[&str]) {
 
 #[test]
 fn a_new_runtime_is_pending_and_has_its_address_and_ends_for_good() {
-    let scene = Scene::open(quick());
+    let scene = ServerlessServer::open(quick());
     let made = scene.post(&function("Function")).is(201);
     in_order(&made, &["NAME", "ID", "FAAS", "FLAVOUR", "SERVICE_ID"]);
     let seen = made.seen();
@@ -57,14 +57,14 @@ fn a_new_runtime_is_pending_and_has_its_address_and_ends_for_good() {
 
 #[test]
 fn function_and_data_with_all_that_can_be_asked_for_come_back_as_they_were_sent() {
-    let scene = Scene::open(quick());
+    let scene = ServerlessServer::open(quick());
     // The order of the members is the caller's.
     let text = r#"{"SERVERLESS_RUNTIME": {"NAME": "Function and Data as a Service",
         "FAAS": {"FLAVOUR": "Function", "CPU": 2, "MEMORY": 133, "DISK_SIZE": 1025, "ENDPOINT": ""},
         "DAAS": {"FLAVOUR": "Data", "CPU": 3, "MEMORY": 197, "DISK_SIZE": 1337},
         "SCHEDULING": {"REQUIREMENTS": "FREE_CPU > 1", "POLICY": "energy"},
         "DEVICE_INFO": {"LATENCY_TO_PE": 0.36, "GEOGRAPHIC_LOCATION": "Madrid"}}}"#;
-    let made = scene.send(scene.device.ask(Method::POST, RUNTIMES).body(text)).is(201);
+    let made = scene.send(scene.client.ask(Method::POST, RUNTIMES).body(text)).is(201);
     in_order(&made, &["NAME", "ID", "FAAS", "DAAS", "SCHEDULING", "DEVICE_INFO", "SERVICE_ID"]);
     in_order(&made, &["REQUIREMENTS", "POLICY", "LATENCY_TO_PE", "GEOGRAPHIC_LOCATION"]);
     let sent: Value = serde_json::from_str(text).unwrap();
@@ -96,7 +96,7 @@ fn function_and_data_with_all_that_can_be_asked_for_come_back_as_they_were_sent(
 /// do anything.
 #[test]
 fn quotes_and_injected_attributes_are_text_or_refused_and_what_only_we_know_is_not_taken() {
-    let scene = Scene::open(quick());
+    let scene = ServerlessServer::open(quick());
     let body = |requirements: &str, location: &str| {
         runtime(&json!({
             "NAME": "dup", "ID": 7, "SERVICE_ID": 8,
@@ -124,7 +124,7 @@ fn quotes_and_injected_attributes_are_text_or_refused_and_what_only_we_know_is_n
 
 #[test]
 fn a_change_is_refused_as_a_whole_or_answered_with_what_is_true() {
-    let scene = Scene::open(quick());
+    let scene = ServerlessServer::open(quick());
     scene.tell("/opennebula/pace", &json!({"boot_ms": 700}));
     let first = json!({"FLAVOUR": "Function", "CPU": 1, "MEMORY": 128, "DISK_SIZE": 1024});
     let id = scene.made(&runtime(&json!({"NAME": "to-resize", "FAAS": first})));
@@ -152,21 +152,21 @@ fn a_change_is_refused_as_a_whole_or_answered_with_what_is_true() {
         (&faas["CPU"], &faas["MEMORY"], &faas["FLAVOUR"]),
         (&json!(3), &json!(192), &json!("Function"))
     );
-    let device = json!({"GEOGRAPHIC_LOCATION": "Rome"});
+    let client = json!({"GEOGRAPHIC_LOCATION": "Rome"});
     let moved = runtime(
-        &json!({"FAAS": {"FLAVOUR": ""}, "SCHEDULING": {"POLICY": "latency"}, "DEVICE_INFO": device}),
+        &json!({"FAAS": {"FLAVOUR": ""}, "SCHEDULING": {"POLICY": "latency"}, "DEVICE_INFO": client}),
     );
     let moved = scene.put(id, &moved).is(200);
     assert_eq!(
         (&moved.seen()["SCHEDULING"]["POLICY"], &moved.seen()["DEVICE_INFO"]),
-        (&json!("latency"), &device)
+        (&json!("latency"), &client)
     );
     // It answered 500 for a smaller disk, with the capacity changed already.
     let smaller = json!({"FLAVOUR": "", "CPU": 4, "DISK_SIZE": 10});
     scene.put(id, &runtime(&json!({"FAAS": smaller}))).is(422);
     assert_eq!(scene.get(id).seen()["FAAS"]["CPU"], 3);
     // It answered 200 with the old values when the host did not do it.
-    scene.mischief("resize_does_nothing");
+    scene.faults("resize_does_nothing");
     let failed =
         scene.put(id, &runtime(&json!({"NAME": "n", "FAAS": {"FLAVOUR": "", "MEMORY": 210}}))).is(500);
     assert_eq!(failed.json["error"], "Failed to resize Serverless Runtime Function VM capacity");
@@ -174,15 +174,15 @@ fn a_change_is_refused_as_a_whole_or_answered_with_what_is_true() {
         (&scene.get(id).seen()["NAME"], &scene.get(id).seen()["FAAS"]["MEMORY"]),
         (&json!("resized"), &json!(192))
     );
-    scene.mischief("resize_refused_quota");
+    scene.faults("resize_refused_quota");
     let refused = scene.put(id, &runtime(&json!({"FAAS": {"FLAVOUR": "", "MEMORY": 220}})));
     assert!([403, 422].contains(&refused.status), "{}", refused.text);
 }
 
 #[test]
 fn a_boot_that_fails_says_why_and_can_be_tried_again_and_deleted() {
-    let scene = Scene::open(quick());
-    scene.mischief("boot_fails");
+    let scene = ServerlessServer::open(quick());
+    scene.faults("boot_fails");
     let id = scene.made(&runtime(&json!({"NAME": "boot-failure", "FAAS": {"FLAVOUR": "Function"}})));
     let failed = scene.until_state(id, "ERROR");
     let why = failed.seen()["FAAS"]["ERROR"].as_str().unwrap();
@@ -194,7 +194,7 @@ fn a_boot_that_fails_says_why_and_can_be_tried_again_and_deleted() {
     // It sent no message, and hid that only an administrator may recover a machine.
     assert_eq!(refused.json["error"], error);
     assert!(refused.json["message"].as_str().unwrap().contains("Not authorized"), "{}", refused.text);
-    let admin = scene.device.stranger(Method::PUT, &format!("{RUNTIMES}/{id}"));
+    let admin = scene.client.outsider(Method::PUT, &format!("{RUNTIMES}/{id}"));
     let admin = admin.basic_auth("oneadmin", Some("opennebula"));
     scene.send(admin.json(&runtime(&json!({"FAAS": {"FLAVOUR": "Function", "CPU": 2}})))).is(500);
     let well = scene.until_state(id, "RUNNING");

@@ -15,14 +15,14 @@ use std::cell::RefCell;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
-use ::opennebula::{Credentials, Machine, OpenNebula, Options};
+use ::opennebula::{NebulaCredentials, OpenNebula, Options, VirtualMachine};
 use engine::secret::SecretString;
 use reqwest::header::HeaderMap;
 use reqwest::{Client, Method, RequestBuilder};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
-use crate::stage::{Place, Sandbox, Server, until_or};
+use crate::stage::{DataDirectory, Sandbox, ServerProcess, until_or};
 
 pub(crate) const RUNTIMES: &str = "/serverless-runtimes";
 /// A user whom the sandbox knows.
@@ -30,9 +30,9 @@ pub(crate) const USER: (&str, &str) = ("cognit", "cognitpass");
 pub(crate) const NOTHING: [String; 0] = [];
 
 /// A place in which nothing waits longer than it must.
-pub(crate) fn quick() -> Place {
+pub(crate) fn quick() -> DataDirectory {
     // Longer than the slowest call of these tests.
-    Place::new()
+    DataDirectory::new()
         .env("PROVISION_ENGINE_SERVERLESS__POLL", "20ms")
         .env("PROVISION_ENGINE_SERVERLESS__SETTLE", "4s")
 }
@@ -49,14 +49,14 @@ pub(crate) fn function(flavour: &str) -> Value {
 
 /// What the engine said.
 #[derive(Debug, Clone)]
-pub(crate) struct Answer {
+pub(crate) struct EngineOutput {
     pub(crate) status: u16,
     pub(crate) headers: HeaderMap,
     pub(crate) text: String,
     pub(crate) json: Value,
 }
 
-impl Answer {
+impl EngineOutput {
     pub(crate) fn header(&self, name: &str) -> &str {
         self.headers.get(name).map(|value| value.to_str().unwrap()).unwrap_or_default()
     }
@@ -73,15 +73,15 @@ impl Answer {
 
     /// Insists on the status.
     #[track_caller]
-    pub(crate) fn is(self, status: u16) -> Answer {
+    pub(crate) fn is(self, status: u16) -> EngineOutput {
         assert_eq!(self.status, status, "{}", self.text);
         self
     }
 
     /// Insists on what every answer to a device has.
     #[track_caller]
-    fn checked(self) -> Answer {
-        let Answer { status, text, json, .. } = &self;
+    fn checked(self) -> EngineOutput {
+        let EngineOutput { status, text, json, .. } = &self;
         let told = format!("{status} {text} {:?}", self.headers);
         assert_eq!(self.header("x-content-type-options"), "nosniff", "{told}");
         let has = |name: &str| self.headers.contains_key(name);
@@ -105,103 +105,103 @@ impl Answer {
 
 /// Somebody in front of one server.
 #[derive(Clone)]
-pub(crate) struct Device {
+pub(crate) struct ServerlessClient {
     pub(crate) http: Client,
     pub(crate) url: String,
 }
 
-impl Device {
-    pub(crate) fn of(server: &Server) -> Device {
-        Device { http: Client::builder().no_proxy().build().unwrap(), url: server.url.clone() }
+impl ServerlessClient {
+    pub(crate) fn of(server: &ServerProcess) -> ServerlessClient {
+        ServerlessClient { http: Client::builder().no_proxy().build().unwrap(), url: server.url.clone() }
     }
 
     /// As nobody.
-    pub(crate) fn stranger(&self, method: Method, path: &str) -> RequestBuilder {
+    pub(crate) fn outsider(&self, method: Method, path: &str) -> RequestBuilder {
         self.http.request(method, format!("{}{path}", self.url))
     }
 
     pub(crate) fn ask(&self, method: Method, path: &str) -> RequestBuilder {
-        self.stranger(method, path).basic_auth(USER.0, Some(USER.1))
+        self.outsider(method, path).basic_auth(USER.0, Some(USER.1))
     }
 
     pub(crate) fn about(&self, method: Method, id: i64) -> RequestBuilder {
         self.ask(method, &format!("{RUNTIMES}/{id}"))
     }
 
-    pub(crate) async fn post(&self, body: &Value) -> Answer {
+    pub(crate) async fn post(&self, body: &Value) -> EngineOutput {
         answer(self.ask(Method::POST, RUNTIMES).json(body)).await
     }
 
-    pub(crate) async fn get(&self, id: i64) -> Answer {
+    pub(crate) async fn get(&self, id: i64) -> EngineOutput {
         answer(self.about(Method::GET, id)).await
     }
 
-    pub(crate) async fn put(&self, id: i64, body: &Value) -> Answer {
+    pub(crate) async fn put(&self, id: i64, body: &Value) -> EngineOutput {
         answer(self.about(Method::PUT, id).json(body)).await
     }
 
-    pub(crate) async fn delete(&self, id: i64) -> Answer {
+    pub(crate) async fn delete(&self, id: i64) -> EngineOutput {
         answer(self.about(Method::DELETE, id)).await
     }
 }
 
 /// Sends it and reads all of the answer.
-pub(crate) async fn answer(request: RequestBuilder) -> Answer {
+pub(crate) async fn answer(request: RequestBuilder) -> EngineOutput {
     let response = request.send().await.unwrap();
     let (status, headers) = (response.status().as_u16(), response.headers().clone());
     let text = response.text().await.unwrap();
     let json = serde_json::from_str(&text).unwrap_or_default();
-    Answer { status, headers, text, json }.checked()
+    EngineOutput { status, headers, text, json }.checked()
 }
 
 /// One server with a sandbox of its own, and a device in front of it.
-pub(crate) struct Scene {
+pub(crate) struct ServerlessServer {
     pub(crate) runtime: Runtime,
-    pub(crate) device: Device,
-    pub(crate) server: Server,
+    pub(crate) client: ServerlessClient,
+    pub(crate) server: ServerProcess,
     pub(crate) sandbox: Sandbox,
-    pub(crate) place: Place,
+    pub(crate) place: DataDirectory,
 }
 
-impl Scene {
+impl ServerlessServer {
     #[track_caller]
-    pub(crate) fn open(place: Place) -> Scene {
+    pub(crate) fn open(place: DataDirectory) -> ServerlessServer {
         let sandbox = Sandbox::start(&place);
-        Scene::at(place, sandbox)
+        ServerlessServer::at(place, sandbox)
     }
 
     /// With a sandbox that is there already.
     #[track_caller]
-    pub(crate) fn at(place: Place, sandbox: Sandbox) -> Scene {
+    pub(crate) fn at(place: DataDirectory, sandbox: Sandbox) -> ServerlessServer {
         let server = place.serve(&["--sandbox-url", &sandbox.url, "--log-level", "error"]);
-        Scene::around(place, sandbox, server)
+        ServerlessServer::around(place, sandbox, server)
     }
 
     /// With a server that is there already too.
-    pub(crate) fn around(place: Place, sandbox: Sandbox, server: Server) -> Scene {
+    pub(crate) fn around(place: DataDirectory, sandbox: Sandbox, server: ServerProcess) -> ServerlessServer {
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
-        Scene { runtime, device: Device::of(&server), server, sandbox, place }
+        ServerlessServer { runtime, client: ServerlessClient::of(&server), server, sandbox, place }
     }
 
-    pub(crate) fn send(&self, request: RequestBuilder) -> Answer {
+    pub(crate) fn send(&self, request: RequestBuilder) -> EngineOutput {
         self.runtime.block_on(answer(request))
     }
 
-    pub(crate) fn post(&self, body: &Value) -> Answer {
-        self.runtime.block_on(self.device.post(body))
+    pub(crate) fn post(&self, body: &Value) -> EngineOutput {
+        self.runtime.block_on(self.client.post(body))
     }
 
-    pub(crate) fn get(&self, id: i64) -> Answer {
-        self.runtime.block_on(self.device.get(id))
+    pub(crate) fn get(&self, id: i64) -> EngineOutput {
+        self.runtime.block_on(self.client.get(id))
     }
 
-    pub(crate) fn put(&self, id: i64, body: &Value) -> Answer {
-        self.runtime.block_on(self.device.put(id, body))
+    pub(crate) fn put(&self, id: i64, body: &Value) -> EngineOutput {
+        self.runtime.block_on(self.client.put(id, body))
     }
 
-    pub(crate) fn delete(&self, id: i64) -> Answer {
-        self.runtime.block_on(self.device.delete(id))
+    pub(crate) fn delete(&self, id: i64) -> EngineOutput {
+        self.runtime.block_on(self.client.delete(id))
     }
 
     /// A runtime that was just made.
@@ -220,7 +220,7 @@ impl Scene {
 
     /// Looks until all functions are in a state.
     #[track_caller]
-    pub(crate) fn until_state(&self, id: i64, state: &str) -> Answer {
+    pub(crate) fn until_state(&self, id: i64, state: &str) -> EngineOutput {
         let last = RefCell::new(String::new());
         let ask = || {
             let answer = self.get(id).is(200);
@@ -241,7 +241,7 @@ impl Scene {
         at_sandbox(&self.sandbox.url, "GET", path, None)
     }
 
-    pub(crate) fn mischief(&self, kind: &str) {
+    pub(crate) fn faults(&self, kind: &str) {
         self.tell("/opennebula/faults", &json!({"kind": kind}));
     }
 
@@ -256,14 +256,14 @@ impl Scene {
     }
 
     /// OpenNebula, past the engine.
-    pub(crate) fn nebula(&self) -> (OpenNebula, Credentials) {
+    pub(crate) fn nebula(&self) -> (OpenNebula, NebulaCredentials) {
         let nebula = OpenNebula::new(&Options::beside(&self.sandbox.url)).unwrap();
         (nebula, credentials())
     }
 
     /// The machine of a function, as OpenNebula shows it.
     #[track_caller]
-    pub(crate) fn machine(&self, function: &Value) -> Machine {
+    pub(crate) fn machine(&self, function: &Value) -> VirtualMachine {
         let (nebula, credentials) = self.nebula();
         self.runtime.block_on(nebula.machine(&credentials, number(&function["VM_ID"]))).unwrap()
     }
@@ -279,8 +279,8 @@ pub(crate) fn number(id: &Value) -> i32 {
     i32::try_from(id.as_i64().unwrap()).unwrap()
 }
 
-pub(crate) fn credentials() -> Credentials {
-    Credentials::new(USER.0, SecretString::from(USER.1)).unwrap()
+pub(crate) fn credentials() -> NebulaCredentials {
+    NebulaCredentials::new(USER.0, SecretString::from(USER.1)).unwrap()
 }
 
 /// One call that has to succeed. By hand, because these tests look thousands of times, and a client for each look

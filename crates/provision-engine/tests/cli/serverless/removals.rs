@@ -1,10 +1,10 @@
 //! Removals under every condition that is known to keep a runtime alive, or a part of it: each is answered with
 //! 204 when nothing stands any longer.
 
-use ::opennebula::Action;
+use ::opennebula::VmAction;
 use serde_json::{Value, json};
 
-use super::{NOTHING, Scene, function, number, quick, runtime};
+use super::{NOTHING, ServerlessServer, function, number, quick, runtime};
 use crate::stage::{until, until_or};
 
 fn both() -> Value {
@@ -14,7 +14,7 @@ fn both() -> Value {
 /// It answered 204, and the machine went on to run for ever.
 #[test]
 fn a_machine_that_boots_while_it_is_deleted_does_not_stay() {
-    let scene = Scene::open(quick());
+    let scene = ServerlessServer::open(quick());
     scene.tell("/opennebula/pace", &json!({"boot_ms": 1200}));
     let id = scene.made(&both());
     assert_eq!(scene.standing().len(), 4);
@@ -25,7 +25,7 @@ fn a_machine_that_boots_while_it_is_deleted_does_not_stay() {
 
 #[test]
 fn a_removal_that_takes_longer_than_its_caller_waits_is_504_and_goes_on() {
-    let scene = Scene::open(quick().env("PROVISION_ENGINE_SERVERLESS__TIMEOUT", "1s"));
+    let scene = ServerlessServer::open(quick().env("PROVISION_ENGINE_SERVERLESS__TIMEOUT", "1s"));
     let id = scene.running(&function("Function"));
     scene.tell("/opennebula/pace", &json!({"terminate_ms": 6500}));
     let late = scene.delete(id).is(504);
@@ -44,7 +44,7 @@ fn a_removal_that_takes_longer_than_its_caller_waits_is_504_and_goes_on() {
 
 #[test]
 fn a_removal_is_never_called_done_while_oneflow_is_away() {
-    let scene = Scene::open(quick().env("PROVISION_ENGINE_SERVERLESS__TIMEOUT", "1s"));
+    let scene = ServerlessServer::open(quick().env("PROVISION_ENGINE_SERVERLESS__TIMEOUT", "1s"));
     let id = scene.running(&function("Function"));
     scene.sandbox.arm(&json!({"system": "oneflow", "kind": "drop_before", "times": 0}));
     let late = scene.delete(id).is(504);
@@ -57,7 +57,7 @@ fn a_removal_is_never_called_done_while_oneflow_is_away() {
 /// Each row is what goes wrong in OpenNebula, in its order.
 #[test]
 fn nothing_that_goes_wrong_in_opennebula_keeps_a_runtime_alive() {
-    let scene = Scene::open(quick());
+    let scene = ServerlessServer::open(quick());
     let table: [&[&str]; 9] = [
         &["service_vanishes"],
         &["delete_refused"],
@@ -72,7 +72,7 @@ fn nothing_that_goes_wrong_in_opennebula_keeps_a_runtime_alive() {
     for kinds in table {
         let id = scene.running(&both());
         for kind in kinds {
-            scene.mischief(kind);
+            scene.faults(kind);
         }
         if kinds.is_empty() {
             // The daemon has no leader for a moment, in the middle of it.
@@ -89,11 +89,11 @@ fn nothing_that_goes_wrong_in_opennebula_keeps_a_runtime_alive() {
 /// It answered every request about such a runtime with 404 or a page of HTML, for ever.
 #[test]
 fn what_others_removed_behind_our_back_does_not_keep_the_rest_alive() {
-    let scene = Scene::open(quick());
+    let scene = ServerlessServer::open(quick());
     let (nebula, credentials) = scene.nebula();
     let id = scene.running(&both());
     let vm = number(&scene.get(id).seen()["FAAS"]["VM_ID"]);
-    scene.runtime.block_on(nebula.act(&credentials, vm, Action::TerminateHard)).unwrap();
+    scene.runtime.block_on(nebula.act(&credentials, vm, VmAction::TerminateHard)).unwrap();
     let is_gone = |kind: &str| !scene.standing().contains(&format!("vm {kind}"));
     until("the end of the machine", || is_gone(&vm.to_string()).then_some(()));
     let shown = scene.get(id).is(200);
@@ -110,7 +110,7 @@ fn what_others_removed_behind_our_back_does_not_keep_the_rest_alive() {
     assert_eq!(scene.standing(), NOTHING);
 
     let id = scene.running(&both());
-    scene.mischief("service_vanishes");
+    scene.faults("service_vanishes");
     let shown = scene.get(id).is(200);
     let states = ["FAAS", "DAAS"].map(|role| shown.seen()[role]["STATE"].clone());
     assert_eq!(states, ["ERROR", "ERROR"], "{}", shown.text);

@@ -4,10 +4,12 @@ use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
 use testing::private_postgres::{PrivatePostgres, PrivatePostgresOptions};
 
-use super::{Answer, Device, NOTHING, RUNTIMES, Scene, answer, function, quick, runtime};
+use super::{
+    EngineOutput, NOTHING, RUNTIMES, ServerlessClient, ServerlessServer, answer, function, quick, runtime,
+};
 use crate::stage::until;
 
-impl Device {
+impl ServerlessClient {
     fn post_with_key(&self, key: &str, body: &Value) -> RequestBuilder {
         self.ask(Method::POST, RUNTIMES).header("Idempotency-Key", key).json(body)
     }
@@ -17,12 +19,12 @@ impl Device {
     }
 }
 
-impl Scene {
+impl ServerlessServer {
     /// Looks until the operation at this path is over.
     #[track_caller]
     fn over(&self, path: &str) -> Value {
         until("the end of the operation", || {
-            let operation = self.send(self.device.ask(Method::GET, path)).is(200).json["OPERATION"].clone();
+            let operation = self.send(self.client.ask(Method::GET, path)).is(200).json["OPERATION"].clone();
             (operation["STATE"] != "RUNNING").then_some(operation)
         })
     }
@@ -30,13 +32,13 @@ impl Scene {
 
 #[test]
 fn the_same_key_is_the_same_runtime_also_after_a_crash_and_another_body_is_refused() {
-    let scene = Scene::open(quick());
-    let post = |scene: &Scene, key: &str, flavour: &str| {
-        scene.send(scene.device.post_with_key(key, &function(flavour)))
+    let scene = ServerlessServer::open(quick());
+    let post = |scene: &ServerlessServer, key: &str, flavour: &str| {
+        scene.send(scene.client.post_with_key(key, &function(flavour)))
     };
     let first = post(&scene, "k", "Function").is(201);
     assert_eq!(first.header("idempotency-replayed"), "");
-    let is_same = |again: &Answer| {
+    let is_same = |again: &EngineOutput| {
         assert_eq!((again.status, again.header("idempotency-replayed")), (201, "true"), "{}", again.text);
         assert_eq!((&again.text, again.header("location")), (&first.text, first.header("location")));
     };
@@ -46,9 +48,9 @@ fn the_same_key_is_the_same_runtime_also_after_a_crash_and_another_body_is_refus
     assert_ne!(post(&scene, "k2", "Function").is(201).id(), first.id());
     let failed = post(&scene, "broken", "FAILED_DEPLOY").is(500);
 
-    let Scene { server, sandbox, place, .. } = scene;
+    let ServerlessServer { server, sandbox, place, .. } = scene;
     server.kill();
-    let scene = Scene::at(place, sandbox);
+    let scene = ServerlessServer::at(place, sandbox);
     is_same(&post(&scene, "k", "Function"));
     assert_eq!(post(&scene, "broken", "FAILED_DEPLOY").is(500).text, failed.text);
     post(&scene, "k", "nature").is(422);
@@ -59,30 +61,30 @@ fn the_same_key_is_the_same_runtime_also_after_a_crash_and_another_body_is_refus
 /// The server dies while the first request is under way. The device, which has heard nothing, asks again.
 #[test]
 fn a_device_that_asks_again_with_its_key_after_a_crash_gets_the_runtime_that_was_begun() {
-    let scene = Scene::open(quick());
+    let scene = ServerlessServer::open(quick());
     scene.tell("/opennebula/pace", &json!({"nets_ms": 1500}));
-    let request = scene.device.post_with_key("k", &function("Function"));
+    let request = scene.client.post_with_key("k", &function("Function"));
     let unheard = scene.runtime.spawn(request.send());
     until("the service", || (scene.standing().len() == 2).then_some(()));
-    let Scene { server, sandbox, place, runtime: old, .. } = scene;
+    let ServerlessServer { server, sandbox, place, runtime: old, .. } = scene;
     server.kill();
     assert!(old.block_on(unheard).unwrap().is_err(), "the answer came too early to prove anything");
-    let scene = Scene::at(place, sandbox);
-    let heard = scene.send(scene.device.post_with_key("k", &function("Function"))).is(201);
-    assert_eq!(heard.header("idempotency-replayed"), "true");
-    scene.until_state(heard.id(), "RUNNING");
+    let scene = ServerlessServer::at(place, sandbox);
+    let received = scene.send(scene.client.post_with_key("k", &function("Function"))).is(201);
+    assert_eq!(received.header("idempotency-replayed"), "true");
+    scene.until_state(received.id(), "RUNNING");
     assert_eq!(scene.standing().len(), 3, "{:?}", scene.standing());
     assert_eq!(super::ever_made(&scene.sandbox.url).len(), 3);
-    scene.delete(heard.id()).is(204);
+    scene.delete(received.id()).is(204);
     assert_eq!(scene.standing(), NOTHING);
     testing::count("kills", 1);
 }
 
 #[test]
-fn whoever_does_not_want_to_wait_is_told_where_to_look() {
-    let scene = Scene::open(quick());
+fn the_one_who_does_not_want_to_wait_is_told_where_to_look() {
+    let scene = ServerlessServer::open(quick());
     let ask = |method: Method, path: &str, body: &Value| {
-        let accepted = scene.send(scene.device.without_waiting(method, path, body)).is(202);
+        let accepted = scene.send(scene.client.without_waiting(method, path, body)).is(202);
         assert_eq!(accepted.header("preference-applied"), "respond-async");
         accepted.header("location").to_owned()
     };
@@ -104,7 +106,7 @@ fn whoever_does_not_want_to_wait_is_told_where_to_look() {
     let failed = ask(Method::POST, RUNTIMES, &function("FAILED_DEPLOY"));
     let operation = scene.over(&failed);
     assert_eq!((&operation["STATE"], &operation["STATUS"]), (&json!("FAILED"), &json!(500)), "{operation}");
-    let others = scene.device.stranger(Method::GET, &failed).basic_auth("other", Some("otherpass"));
+    let others = scene.client.outsider(Method::GET, &failed).basic_auth("other", Some("otherpass"));
     scene.send(others).is(404);
     assert_eq!(scene.standing(), NOTHING);
 }
@@ -115,13 +117,13 @@ fn what_one_replica_made_the_other_shows_changes_and_deletes() {
     postgres.create_database("engine").unwrap();
     let url = postgres.url("engine");
     let place = || quick().env("PROVISION_ENGINE_STORE__DATABASE_URL", &url);
-    let scene = Scene::open(place());
+    let scene = ServerlessServer::open(place());
     let neighbour = place();
     let second = neighbour.serve(&["--sandbox-url", &scene.sandbox.url, "--log-level", "error"]);
-    let other = Device::of(&second);
+    let other = ServerlessClient::of(&second);
     let ask = |request: RequestBuilder| scene.runtime.block_on(answer(request));
 
-    let made = scene.send(scene.device.post_with_key("k", &function("Function"))).is(201);
+    let made = scene.send(scene.client.post_with_key("k", &function("Function"))).is(201);
     let id = made.id();
     let again = ask(other.post_with_key("k", &function("Function"))).is(201);
     assert_eq!((again.text.as_str(), again.header("idempotency-replayed")), (made.text.as_str(), "true"));
@@ -135,11 +137,11 @@ fn what_one_replica_made_the_other_shows_changes_and_deletes() {
     // While one of them changes it, the other one does not.
     scene.tell("/opennebula/pace", &json!({"resize_ms": 1000}));
     let third = runtime(&json!({"FAAS": {"FLAVOUR": "", "CPU": 3}}));
-    scene.send(scene.device.about(Method::PUT, id).header("Prefer", "respond-async").json(&third)).is(202);
+    scene.send(scene.client.about(Method::PUT, id).header("Prefer", "respond-async").json(&third)).is(202);
     ask(other.about(Method::PUT, id).json(&larger)).is(423);
     let gone = scene.runtime.block_on(async {
         let (one, two) =
-            (answer(scene.device.about(Method::DELETE, id)), answer(other.about(Method::DELETE, id)));
+            (answer(scene.client.about(Method::DELETE, id)), answer(other.about(Method::DELETE, id)));
         tokio::join!(one, two)
     });
     let statuses = [gone.0.status, gone.1.status];

@@ -8,15 +8,15 @@ use tokio::runtime::Runtime;
 
 use super::certificates::{Authorities, Authority, Files, Kind};
 use super::text;
-use crate::stage::{Place, Server, until};
+use crate::stage::{DataDirectory, ServerProcess, until};
 
-fn place(files: &Files) -> Place {
-    Place::new()
+fn place(files: &Files) -> DataDirectory {
+    DataDirectory::new()
         .env("PROVISION_ENGINE_SERVER__TLS__CERTIFICATE", text(&files.certificate))
         .env("PROVISION_ENGINE_SERVER__TLS__KEY", text(&files.key))
 }
 
-fn https(server: &Server, path: &str) -> String {
+fn https(server: &ServerProcess, path: &str) -> String {
     format!("{}{path}", server.url.replace("http://127.0.0.1", "https://localhost"))
 }
 
@@ -116,6 +116,6 @@ fn a_certificate_that_cannot_be_used_stops_the_start() {
         let refused = place(&files).expect(1, &["serve", "--listen", "127.0.0.1:0", "--sandbox"]);
         assert!(refused.err.contains("server.tls") && refused.err.contains(why), "{refused:?}");
     }
-    let half = Place::new().env("PROVISION_ENGINE_SERVER__TLS__KEY", text(&good.key));
+    let half = DataDirectory::new().env("PROVISION_ENGINE_SERVER__TLS__KEY", text(&good.key));
     assert!(half.expect(1, &["config", "check"]).err.contains("needs server.tls.certificate beside it"));
 }

@@ -11,7 +11,7 @@ use super::{Peer, text};
 use crate::engine_conf::get;
 use crate::launch::{AMI, HOW, KEY};
 use crate::runtimes::CREATE;
-use crate::stage::{Place, Sandbox, until, until_or};
+use crate::stage::{DataDirectory, Sandbox, until, until_or};
 
 /// The settings that name a peer, with the path of it.
 const WIRES: [(&str, &str); 10] = [
@@ -32,7 +32,7 @@ const IDENTITY: &str = r#"{"identity": {"type": "User", "org_id": "13", "account
 
 #[test]
 fn every_client_sends_only_to_a_peer_with_a_good_certificate() {
-    let elsewhere = Place::new();
+    let elsewhere = DataDirectory::new();
     let sandbox = Sandbox::start(&elsewhere);
     let behind = sandbox.url.trim_start_matches("http://").to_owned();
     let authorities = Authorities::new();
@@ -41,7 +41,7 @@ fn every_client_sends_only_to_a_peer_with_a_good_certificate() {
         let files = authorities.issue(kind);
         let peers =
             WIRES.map(|(setting, path)| (setting, path, Peer::start(&runtime, &files, behind.clone())));
-        let mut place = Place::new()
+        let mut place = DataDirectory::new()
             .env("PROVISION_ENGINE_TLS__CA_FILE", text(&authorities.trusted.file()))
             .env("PROVISION_ENGINE_LAUNCH__AWS__ENABLED", "true")
             .env("PROVISION_ENGINE_LAUNCH__TRUSTED_PROXIES", "127.0.0.1")
@@ -80,7 +80,7 @@ fn ask_with(runtime: &Runtime, url: &str, (name, value): (&str, &str)) -> String
 
 #[test]
 fn the_command_line_talks_only_to_a_server_with_a_good_certificate() {
-    let place = Place::new();
+    let place = DataDirectory::new();
     let server = place.serve(&["--sandbox"]);
     let token = std::fs::read_to_string(place.data("admin.token")).unwrap();
     let authorities = Authorities::new();
@@ -88,8 +88,8 @@ fn the_command_line_talks_only_to_a_server_with_a_good_certificate() {
     let behind = server.url.trim_start_matches("http://").to_owned();
     for kind in KINDS {
         let peer = Peer::start(&runtime, &authorities.issue(kind), behind.clone());
-        let place = Place::new().env("PROVISION_ENGINE_TOKEN", token.trim());
-        let ask = |place: &Place, code: i32| {
+        let place = DataDirectory::new().env("PROVISION_ENGINE_TOKEN", token.trim());
+        let ask = |place: &DataDirectory, code: i32| {
             place.expect(code, &["operations", "list", "--server", &peer.url("")]);
         };
         ask(&place, 1);
@@ -98,14 +98,14 @@ fn the_command_line_talks_only_to_a_server_with_a_good_certificate() {
         ask(&place, i32::from(kind != Kind::Good));
         assert_eq!(peer.passed() > 0, kind == Kind::Good, "{kind:?}");
     }
-    let nowhere = Place::new().env("PROVISION_ENGINE_TLS__CA_FILE", "/nowhere");
+    let nowhere = DataDirectory::new().env("PROVISION_ENGINE_TLS__CA_FILE", "/nowhere");
     assert!(nowhere.expect(1, &["config", "check"]).err.contains("tls.ca_file: cannot use /nowhere"));
 }
 
 /// The systems of operators, which are called while operations run.
 #[test]
 fn webhooks_and_external_steps_are_called_only_with_a_good_certificate() {
-    let elsewhere = Place::new();
+    let elsewhere = DataDirectory::new();
     let sandbox = Sandbox::start(&elsewhere);
     let behind = sandbox.url.trim_start_matches("http://").to_owned();
     let authorities = Authorities::new();
@@ -113,7 +113,7 @@ fn webhooks_and_external_steps_are_called_only_with_a_good_certificate() {
     for kind in KINDS {
         let files = authorities.issue(kind);
         let [webhook, step] = [(); 2].map(|()| Peer::start(&runtime, &files, behind.clone()));
-        let place = Place::new()
+        let place = DataDirectory::new()
             .env("PROVISION_ENGINE_TLS__CA_FILE", text(&authorities.trusted.file()))
             .env("PROVISION_ENGINE_LAUNCH__WEBHOOK__URL", webhook.url("/nowhere"))
             .env("PROVISION_ENGINE_RUNTIME__STEPS", "steps.yaml");
@@ -140,9 +140,9 @@ fn webhooks_and_external_steps_are_called_only_with_a_good_certificate() {
 
 #[test]
 fn kafka_asks_for_a_user_before_it_connects() {
-    let base = || Place::new().env("PROVISION_ENGINE_LAUNCH__KAFKA__BROKERS", "127.0.0.1:1");
+    let base = || DataDirectory::new().env("PROVISION_ENGINE_LAUNCH__KAFKA__BROKERS", "127.0.0.1:1");
     let serve = ["serve", "--listen", "127.0.0.1:0"];
-    let set = |place: Place, name: &str, value: &str| {
+    let set = |place: DataDirectory, name: &str, value: &str| {
         place.env(&format!("PROVISION_ENGINE_LAUNCH__KAFKA__{name}"), value)
     };
     let without_user = set(base(), "SECURITY_PROTOCOL", "sasl_plaintext");

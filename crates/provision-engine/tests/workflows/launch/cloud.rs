@@ -3,20 +3,21 @@
 use std::sync::Mutex;
 
 use ::launch::model::cloud::{
-    Category, CloudError, CloudKey, Created, Fingerprints, Identity, Image, Instance, InstanceState,
-    InstanceType, KeyMaterial, Order, Page, Place, Provider, ProviderKind, Templates,
+    Category, CloudAccount, CloudError, CloudIdentity, CloudImage, CloudInstance, CloudKey, Created,
+    Fingerprints, InstanceRequest, InstanceState, InstanceType, KeyMaterial, Page, Provider, ProviderKind,
+    Templates,
 };
 use async_trait::async_trait;
 
 /// What it has, and what is wrong with it.
 #[derive(Default)]
-pub(crate) struct Cloud {
+pub(crate) struct ScriptedCloud {
     state: Mutex<State>,
 }
 
 #[derive(Default)]
 struct State {
-    instances: Vec<Instance>,
+    instances: Vec<CloudInstance>,
     keys: Vec<CloudKey>,
     create_fails: Option<Category>,
     delete_fails: Option<Category>,
@@ -24,7 +25,7 @@ struct State {
     creates: u32,
     /// Calls that make something have no answer, and what they make appears when it is told to.
     is_mute: bool,
-    late_instances: Vec<Instance>,
+    late_instances: Vec<CloudInstance>,
     late_keys: Vec<CloudKey>,
 }
 
@@ -36,7 +37,7 @@ fn failing(category: Option<Category>) -> Result<(), CloudError> {
     category.map_or(Ok(()), |category| Err(CloudError::new(category, "Told", "as it was told")))
 }
 
-impl Cloud {
+impl ScriptedCloud {
     fn change(&self, change: impl FnOnce(&mut State)) {
         change(&mut self.state.lock().unwrap());
     }
@@ -78,47 +79,47 @@ impl Cloud {
 }
 
 #[async_trait]
-impl Provider for Cloud {
+impl Provider for ScriptedCloud {
     fn kind(&self) -> ProviderKind {
         ProviderKind::Aws
     }
 
-    async fn identity(&self, _: &Place<'_>) -> Result<Identity, CloudError> {
-        Ok(Identity { account_id: "1".into(), name: "us".into() })
+    async fn identity(&self, _: &CloudAccount<'_>) -> Result<CloudIdentity, CloudError> {
+        Ok(CloudIdentity { account_id: "1".into(), name: "us".into() })
     }
 
-    async fn regions(&self, _: &Place<'_>) -> Result<Vec<String>, CloudError> {
+    async fn regions(&self, _: &CloudAccount<'_>) -> Result<Vec<String>, CloudError> {
         Ok(Vec::new())
     }
 
-    async fn instance_types(&self, _: &Place<'_>) -> Result<Vec<InstanceType>, CloudError> {
+    async fn instance_types(&self, _: &CloudAccount<'_>) -> Result<Vec<InstanceType>, CloudError> {
         Ok(Vec::new())
     }
 
-    async fn templates(&self, _: &Place<'_>, _: &Page) -> Result<Templates, CloudError> {
+    async fn templates(&self, _: &CloudAccount<'_>, _: &Page) -> Result<Templates, CloudError> {
         Ok(Templates { items: Vec::new(), next: None })
     }
 
-    async fn image(&self, _: &Place<'_>, id: &str) -> Result<Option<Image>, CloudError> {
-        Ok(Some(Image { id: id.to_owned(), architecture: None, is_available: true }))
+    async fn image(&self, _: &CloudAccount<'_>, id: &str) -> Result<Option<CloudImage>, CloudError> {
+        Ok(Some(CloudImage { id: id.to_owned(), architecture: None, is_available: true }))
     }
 
-    async fn rehearse(&self, _: &Place<'_>, _: &Order) -> Result<(), CloudError> {
+    async fn dry_run(&self, _: &CloudAccount<'_>, _: &InstanceRequest) -> Result<(), CloudError> {
         Ok(())
     }
 
-    async fn find_key(&self, _: &Place<'_>, _: &Fingerprints) -> Result<Option<CloudKey>, CloudError> {
+    async fn find_key(&self, _: &CloudAccount<'_>, _: &Fingerprints) -> Result<Option<CloudKey>, CloudError> {
         Ok(self.state.lock().unwrap().keys.first().cloned())
     }
 
     async fn upload_key(
         &self,
-        _: &Place<'_>,
+        _: &CloudAccount<'_>,
         name: &str,
         _: &KeyMaterial,
-        mark: &str,
+        launch_tag: &str,
     ) -> Result<CloudKey, CloudError> {
-        let key = CloudKey { id: "key-1".into(), name: name.into(), mark: Some(mark.into()) };
+        let key = CloudKey { id: "key-1".into(), name: name.into(), launch_tag: Some(launch_tag.into()) };
         let mut state = self.state.lock().unwrap();
         if state.is_mute {
             state.late_keys = vec![key];
@@ -128,17 +129,22 @@ impl Provider for Cloud {
         Ok(key)
     }
 
-    async fn delete_key(&self, _: &Place<'_>, key: &CloudKey) -> Result<(), CloudError> {
+    async fn delete_key(&self, _: &CloudAccount<'_>, key: &CloudKey) -> Result<(), CloudError> {
         self.change(|state| state.keys.retain(|other| other != key));
         Ok(())
     }
 
-    async fn create(&self, _: &Place<'_>, order: &Order, _: &str) -> Result<Created, CloudError> {
+    async fn create(
+        &self,
+        _: &CloudAccount<'_>,
+        order: &InstanceRequest,
+        _: &str,
+    ) -> Result<Created, CloudError> {
         let mut state = self.state.lock().unwrap();
         state.creates += 1;
         failing(state.create_fails)?;
         let address = (!state.has_no_addresses).then(|| "192.0.2.1".to_owned());
-        let instance = |number: u32| Instance {
+        let instance = |number: u32| CloudInstance {
             id: format!("i-{number}"),
             state: InstanceState::Running,
             public_dns: None,
@@ -147,7 +153,7 @@ impl Provider for Cloud {
             private_ipv6: None,
             reason: None,
         };
-        let made: Vec<Instance> = (1..=order.most).map(instance).collect();
+        let made: Vec<CloudInstance> = (1..=order.most).map(instance).collect();
         if state.is_mute {
             state.late_instances = made;
             return Err(no_answer());
@@ -156,15 +162,19 @@ impl Provider for Cloud {
         Ok(Created { reservation: None, instances: state.instances.clone() })
     }
 
-    async fn find(&self, _: &Place<'_>, _: &str) -> Result<Vec<Instance>, CloudError> {
+    async fn find(&self, _: &CloudAccount<'_>, _: &str) -> Result<Vec<CloudInstance>, CloudError> {
         Ok(self.state.lock().unwrap().instances.clone())
     }
 
-    async fn describe(&self, place: &Place<'_>, _: &[String]) -> Result<Vec<Instance>, CloudError> {
+    async fn describe(
+        &self,
+        place: &CloudAccount<'_>,
+        _: &[String],
+    ) -> Result<Vec<CloudInstance>, CloudError> {
         self.find(place, "").await
     }
 
-    async fn delete(&self, _: &Place<'_>, _: &[String]) -> Result<(), CloudError> {
+    async fn delete(&self, _: &CloudAccount<'_>, _: &[String]) -> Result<(), CloudError> {
         let mut state = self.state.lock().unwrap();
         failing(state.delete_fails)?;
         for instance in &mut state.instances {

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use ::launch::model::image_builder::ImageBuilder;
-use ::launch::model::status::Stage;
+use ::launch::model::status::LaunchPhase;
 use ::launch::model::{LaunchSettings, Launches};
 use ::launch::workflows::notice::{self, Notices};
 use axum::extract::State;
@@ -14,10 +14,10 @@ use axum::routing::{get, post};
 use axum::{Json, Router};
 use engine::{Clock, Timestamp, WallClock};
 use serde_json::{Value, json};
-use testing::House;
+use testing::TestEngine;
 use uuid::Uuid;
 
-use super::site::{Site, build_and_launch, quick};
+use super::site::{LaunchSite, build_and_launch, quick};
 
 #[derive(Default)]
 struct Builder {
@@ -64,17 +64,17 @@ async fn a_build_that_is_not_shown_yet_is_not_asked_for_again() {
     let url = format!("http://{}", listener.local_addr().unwrap());
     tokio::spawn(async move { axum::serve(listener, app).await });
 
-    let site = Site::with(LaunchSettings { settle: SETTLE, ..quick() }).await;
+    let site = LaunchSite::with(LaunchSettings { settle: SETTLE, ..quick() }).await;
     let driver = ImageBuilder::new(&url, Duration::from_secs(5)).unwrap();
     let launches = Arc::new(Launches { builder: Some(driver), ..(*site.launches).clone() });
-    let engine = House::plan(Arc::clone(&site.store), Arc::new(WallClock))
+    let engine = TestEngine::plan(Arc::clone(&site.store), Arc::new(WallClock))
         .workflow(::launch::workflows::launch::plan(&launches))
         .workflow(notice::plan(&Notices::none()));
-    let house = House::open(engine, None).await;
-    let begun = site.begin(&house, &build_and_launch(1)).await;
-    let (_, view) = site.rests(&house, begun).await;
-    assert_eq!(view.stage, Stage::Failed);
+    let test_engine = TestEngine::open(engine, None).await;
+    let begun = site.begin(&test_engine, &build_and_launch(1)).await;
+    let (_, view) = site.rests(&test_engine, begun).await;
+    assert_eq!(view.stage, LaunchPhase::Failed);
     assert!(view.legacy.error.contains("as it was told"), "{}", view.legacy.error);
     assert_eq!(builder.posts.load(Ordering::SeqCst), 1);
-    house.close().await;
+    test_engine.close().await;
 }

@@ -1,8 +1,8 @@
-//! Launches against the far sides of the sandbox, over sockets.
+//! Launches against the external systems of the sandbox, over sockets.
 
 mod cloud;
 mod failures;
-mod hints;
+mod image_events;
 mod keys;
 mod late_builder;
 mod lost_answers;
@@ -10,10 +10,10 @@ mod outbox;
 mod partly;
 mod patience;
 mod profiles;
-mod retreat;
 mod site;
 mod storm;
 mod surplus;
 mod terminate;
 mod to_running;
-mod trials;
+mod undo_cause;
+mod workflow_tests;

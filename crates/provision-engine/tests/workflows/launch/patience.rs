@@ -3,46 +3,47 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ::launch::model::accounts::{AccountBook, DefaultSource};
+use ::launch::model::accounts::{DefaultSource, SourceDirectory};
 use ::launch::model::cloud::Category;
-use ::launch::model::params::Asked;
+use ::launch::model::params::LaunchRequest;
 use ::launch::model::profile::AfterPivot;
-use ::launch::model::status::{Stage, View};
+use ::launch::model::status::{LaunchPhase, View};
 use ::launch::model::{LaunchSettings, Launches};
 use ::launch::workflows::notice::{self, Notices};
 use engine::store::{MemoryStore, Store};
-use engine::{Clock, Phase, Settings, Timestamp, Verb};
-use testing::{House, VirtualClock};
+use engine::{Clock, Phase, PhaseVerb, Settings, Timestamp};
+use testing::{TestEngine, VirtualClock};
 
-use super::cloud::Cloud;
+use super::cloud::ScriptedCloud;
 use super::site::{Begun, begin, launch_only, view};
 
-struct Scene {
-    cloud: Arc<Cloud>,
+struct PatienceFixture {
+    cloud: Arc<ScriptedCloud>,
     clock: Arc<VirtualClock>,
-    house: House,
+    test_engine: TestEngine,
 }
 
-impl Scene {
-    async fn open() -> Scene {
+impl PatienceFixture {
+    async fn open() -> PatienceFixture {
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
-        let accounts = AccountBook::built_in(Arc::clone(&store)).with_default(DefaultSource::of_sandbox());
-        let cloud = Arc::new(Cloud::default());
+        let accounts =
+            SourceDirectory::built_in(Arc::clone(&store)).with_default(DefaultSource::of_sandbox());
+        let cloud = Arc::new(ScriptedCloud::default());
         let launches = Launches::new(accounts, Arc::clone(&store), LaunchSettings::default());
         let launches = Arc::new(launches.with_provider(Arc::clone(&cloud) as _));
         let clock = Arc::new(VirtualClock::seeded(7));
         // Nobody is in a hurry here: looking for work every few milliseconds would make hours long.
         let (poll, lease) = (Duration::from_secs(60), Duration::from_secs(600));
         let settings = Settings { poll, lease, ..Settings::default() };
-        let builder = House::plan(store, Arc::clone(&clock) as _)
+        let builder = TestEngine::plan(store, Arc::clone(&clock) as _)
             .settings(settings)
             .workflow(::launch::workflows::launch::plan(&launches))
             .workflow(notice::plan(&Notices::none()));
-        Scene { cloud, clock, house: House::open(builder, None).await }
+        PatienceFixture { cloud, clock, test_engine: TestEngine::open(builder, None).await }
     }
 
-    async fn begin(&self, asked: &Asked) -> (Begun, Timestamp) {
-        (begin(&self.house, asked).await, self.clock.now())
+    async fn begin(&self, asked: &LaunchRequest) -> (Begun, Timestamp) {
+        (begin(&self.test_engine, asked).await, self.clock.now())
     }
 
     async fn rests(&self, begun: Begun) -> View {
@@ -55,7 +56,7 @@ impl Scene {
 
     async fn look_every(&self, pause: Duration, begun: Begun, wanted: impl Fn(&View) -> bool) -> View {
         loop {
-            let view = view(&self.house, begun).await;
+            let view = view(&self.test_engine, begun).await;
             if wanted(&view) {
                 return view;
             }
@@ -68,24 +69,24 @@ const HOUR: Duration = Duration::from_secs(3600);
 
 #[tokio::test(start_paused = true)]
 async fn capacity_is_waited_for_half_an_hour() {
-    let scene = Scene::open().await;
+    let scene = PatienceFixture::open().await;
     scene.cloud.fail_create(Some(Category::Capacity));
     let (begun, began) = scene.begin(&launch_only(1)).await;
     let view = scene.rests(begun).await;
-    assert_eq!((view.stage, scene.cloud.standing()), (Stage::Failed, (0, 0)));
+    assert_eq!((view.stage, scene.cloud.standing()), (LaunchPhase::Failed, (0, 0)));
     let took = scene.clock.now().since(began);
     assert!(took > HOUR / 3 && took < HOUR * 2 / 3, "{took:?}");
     assert!((20..120).contains(&scene.cloud.creates()), "{} calls", scene.cloud.creates());
-    scene.house.close().await;
+    scene.test_engine.close().await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn addresses_are_waited_for_five_minutes() {
     for (after_pivot, stage, standing) in [
-        (AfterPivot::Forward, Stage::SucceededWithWarnings, (2, 1)),
-        (AfterPivot::Rollback, Stage::Failed, (0, 0)),
+        (AfterPivot::Forward, LaunchPhase::SucceededWithWarnings, (2, 1)),
+        (AfterPivot::Rollback, LaunchPhase::Failed, (0, 0)),
     ] {
-        let scene = Scene::open().await;
+        let scene = PatienceFixture::open().await;
         scene.cloud.give_no_addresses();
         let mut asked = launch_only(2);
         asked.profile.after_pivot = after_pivot;
@@ -94,36 +95,36 @@ async fn addresses_are_waited_for_five_minutes() {
         assert_eq!((view.stage, scene.cloud.standing()), (stage, standing));
         let took = scene.clock.now().since(began).as_secs();
         assert!((300..340).contains(&took), "{took}");
-        scene.house.close().await;
+        scene.test_engine.close().await;
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn trouble_on_the_way_back_may_last_for_hours_and_then_needs_a_person() {
-    for (lasts, stage) in [(HOUR * 5, Stage::Cancelled), (HOUR * 7, Stage::FailedDirty)] {
-        let scene = Scene::open().await;
+async fn failure_on_the_way_back_may_last_for_hours_and_then_needs_a_person() {
+    for (lasts, stage) in [(HOUR * 5, LaunchPhase::Cancelled), (HOUR * 7, LaunchPhase::FailedDirty)] {
+        let scene = PatienceFixture::open().await;
         scene.cloud.give_no_addresses();
         scene.cloud.fail_delete(Some(Category::Network));
         let (begun, _) = scene.begin(&launch_only(1)).await;
-        scene.house.until(begun.id, |phase| phase == Phase::Waiting).await;
-        scene.house.engine.ask(begun.id, Verb::Cancel, "anna", "").await.unwrap();
+        scene.test_engine.until(begun.id, |phase| phase == Phase::Waiting).await;
+        scene.test_engine.engine.ask(begun.id, PhaseVerb::Cancel, "anna", "").await.unwrap();
         scene.clock.sleep(lasts).await;
         scene.cloud.fail_delete(None);
         let view = scene.rests(begun).await;
         assert_eq!(view.stage, stage);
-        assert_eq!(view.record.state.leftovers.len(), usize::from(stage == Stage::FailedDirty));
-        if stage == Stage::FailedDirty {
-            scene.house.engine.ask(begun.id, Verb::Retry, "operator", "").await.unwrap();
-            scene.house.finished(begun.id).await;
+        assert_eq!(view.record.state.leftovers.len(), usize::from(stage == LaunchPhase::FailedDirty));
+        if stage == LaunchPhase::FailedDirty {
+            scene.test_engine.engine.ask(begun.id, PhaseVerb::Retry, "operator", "").await.unwrap();
+            scene.test_engine.finished(begun.id).await;
         }
         assert_eq!(scene.cloud.standing(), (0, 0));
-        scene.house.close().await;
+        scene.test_engine.close().await;
     }
 }
 
 /// What a call made whose answer was lost, and that shows only while it is being taken back.
 async fn takes_back_what_comes_late(is_key: bool) {
-    let scene = Scene::open().await;
+    let scene = PatienceFixture::open().await;
     if is_key {
         scene.cloud.fall_silent();
     } else {
@@ -141,12 +142,12 @@ async fn takes_back_what_comes_late(is_key: bool) {
         scene.cloud.fail_create(Some(Category::Throttle));
         scene.until(begun, |view| !is_lost(view)).await;
     }
-    scene.house.engine.ask(begun.id, Verb::Cancel, "anna", "").await.unwrap();
+    scene.test_engine.engine.ask(begun.id, PhaseVerb::Cancel, "anna", "").await.unwrap();
     scene.clock.sleep(Duration::from_secs(5)).await;
     scene.cloud.arrive();
     let view = scene.rests(begun).await;
-    assert_eq!((view.stage, scene.cloud.standing()), (Stage::Cancelled, (0, 0)));
-    scene.house.close().await;
+    assert_eq!((view.stage, scene.cloud.standing()), (LaunchPhase::Cancelled, (0, 0)));
+    scene.test_engine.close().await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -161,7 +162,7 @@ async fn instances_that_show_up_late_are_taken_back() {
 
 #[tokio::test(start_paused = true)]
 async fn a_call_without_an_answer_is_made_again_only_after_it_has_settled() {
-    let scene = Scene::open().await;
+    let scene = PatienceFixture::open().await;
     scene.cloud.fail_create(Some(Category::Capacity));
     let (begun, _) = scene.begin(&launch_only(1)).await;
     scene.until(begun, |view| view.record.state.error.is_some()).await;
@@ -175,7 +176,7 @@ async fn a_call_without_an_answer_is_made_again_only_after_it_has_settled() {
     assert_eq!(scene.cloud.creates(), before + 2);
     scene.cloud.arrive();
     let view = scene.rests(begun).await;
-    assert_eq!((view.stage, scene.cloud.standing()), (Stage::Succeeded, (1, 1)));
+    assert_eq!((view.stage, scene.cloud.standing()), (LaunchPhase::Succeeded, (1, 1)));
     assert_eq!(scene.cloud.creates(), before + 2, "what was there was not taken over");
-    scene.house.close().await;
+    scene.test_engine.close().await;
 }

@@ -1,19 +1,19 @@
 //! The four ways to build and launch are one: the same script under all of them ends the same way, with the same calls
 //! and the same undo. Only who says that the image is ready, and where the launch is shown, may differ.
 
-use ::launch::model::hints;
-use ::launch::model::params::{Asked, AskedParameters};
+use ::launch::model::image_events;
+use ::launch::model::params::{LaunchRequest, RequestedParameters};
 use ::launch::model::profile::{OnLaunchFailure, ProfileName};
-use ::launch::model::status::{Stage, View};
-use engine::Verb;
+use ::launch::model::status::{LaunchPhase, View};
+use engine::PhaseVerb;
 use serde_json::{Value, json};
-use testing::House;
+use testing::TestEngine;
 use uuid::Uuid;
 
-use super::site::{Begun, Site, build_and_wait, parameters};
+use super::site::{Begun, LaunchSite, build_and_wait, parameters};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Script {
+enum ProfileScript {
     Success,
     FailingBuild,
     FailingLaunch,
@@ -22,7 +22,7 @@ enum Script {
 
 /// What is compared.
 #[derive(Debug, PartialEq)]
-struct Ended {
+struct LaunchSummary {
     record: Value,
     cloud_calls: Value,
     builder_calls: Value,
@@ -30,75 +30,78 @@ struct Ended {
 }
 
 struct Run<'a> {
-    site: &'a Site,
-    house: &'a House,
+    site: &'a LaunchSite,
+    test_engine: &'a TestEngine,
     profile: ProfileName,
-    script: Script,
-    asked: Asked,
+    script: ProfileScript,
+    asked: LaunchRequest,
     begun: Begun,
 }
 
 impl Run<'_> {
     /// Up to the end of the build, and somebody says so in the way of the profile.
     async fn build(&self) {
-        let view = self.site.until(self.house, self.begun, |view| view.record.state.build.is_some()).await;
+        let view =
+            self.site.until(self.test_engine, self.begun, |view| view.record.state.build.is_some()).await;
         let compose = view.record.compose().unwrap();
         self.site.post(&format!("/image-builder/composes/{compose}/release"), &json!({})).await;
         let status = self.site.build_ends().await;
         match self.profile {
             ProfileName::Images => {
-                hints::image_ready(&self.house.engine, self.asked.launch).await.unwrap();
+                image_events::image_ready(&self.test_engine.engine, self.asked.launch).await.unwrap();
             }
             ProfileName::Wizard | ProfileName::Inventory => {}
             ProfileName::Events => {
                 let event = json!({"event_id": Uuid::now_v7(), "compose_id": compose, "org_id": "000013",
                     "status": status, "occurred_at": "2026-11-16T08:00:00Z"});
                 let event = event.to_string();
-                hints::from_event(&self.house.engine, event.as_bytes(), None).await.unwrap();
+                image_events::from_event(&self.test_engine.engine, event.as_bytes(), None).await.unwrap();
             }
         }
     }
 
     async fn end(&self) -> View {
-        if self.script == Script::Cancel {
-            let is_launched = |view: &View| view.stage == Stage::Describing;
-            self.site.until(self.house, self.begun, is_launched).await;
-            self.house.engine.ask(self.begun.id, Verb::Cancel, "anna", "").await.unwrap();
+        if self.script == ProfileScript::Cancel {
+            let is_launched = |view: &View| view.stage == LaunchPhase::Describing;
+            self.site.until(self.test_engine, self.begun, is_launched).await;
+            self.test_engine.engine.ask(self.begun.id, PhaseVerb::Cancel, "anna", "").await.unwrap();
         }
-        self.site.rests(self.house, self.begun).await.1
+        self.site.rests(self.test_engine, self.begun).await.1
     }
 }
 
-async fn play(profile: ProfileName, script: Script, given: &AskedParameters) -> Ended {
-    let site = Site::start().await;
-    let house = site.house().await;
+async fn play(profile: ProfileName, script: ProfileScript, given: &RequestedParameters) -> LaunchSummary {
+    let site = LaunchSite::start().await;
+    let test_engine = site.test_engine().await;
     site.post("/image-builder/faults/hold", &json!({})).await;
     match script {
-        Script::Success => {}
-        Script::FailingBuild => site.post("/image-builder/faults/fail", &json!({"at": "uploading"})).await,
-        Script::FailingLaunch => {
+        ProfileScript::Success => {}
+        ProfileScript::FailingBuild => {
+            site.post("/image-builder/faults/fail", &json!({"at": "uploading"})).await;
+        }
+        ProfileScript::FailingLaunch => {
             site.post("/aws/faults/fail", &json!({"action": "RunInstances", "code": "VcpuLimitExceeded"}))
                 .await;
         }
-        Script::Cancel => site.put("/aws/pace", &json!({"address_ms": 60_000})).await,
+        ProfileScript::Cancel => site.put("/aws/pace", &json!({"address_ms": 60_000})).await,
     }
     let mut asked = build_and_wait();
     asked.profile = profile.profile();
     asked.profile.on_launch_failure = OnLaunchFailure::HideCompose;
-    let begun = site.begin(&house, &asked).await;
-    site.give(&house, &asked, given.clone()).await;
-    let run = Run { site: &site, house: &house, profile, script, asked, begun };
+    let begun = site.begin(&test_engine, &asked).await;
+    site.submit_parameters(&test_engine, &asked, given.clone()).await;
+    let run = Run { site: &site, test_engine: &test_engine, profile, script, asked, begun };
     run.build().await;
     let view = run.end().await;
     let standing =
         [site.standing("instance").await, site.standing("key_pair").await, site.standing("compose").await];
-    let ended = Ended {
+    let ended = LaunchSummary {
         record: bare(&view),
         cloud_calls: counted(&site.get("/aws/calls").await["counts"], &["DescribeInstances"]),
         builder_calls: builds(&site.get("/image-builder/calls").await["calls"]),
         standing,
     };
-    house.close().await;
+    test_engine.close().await;
     ended
 }
 
@@ -153,9 +156,14 @@ fn builds(calls: &Value) -> Value {
 async fn the_same_script_ends_the_same_way_under_all_profiles() {
     let given = parameters(2);
     let mut comparisons = 0;
-    for script in [Script::Success, Script::FailingBuild, Script::FailingLaunch, Script::Cancel] {
+    for script in [
+        ProfileScript::Success,
+        ProfileScript::FailingBuild,
+        ProfileScript::FailingLaunch,
+        ProfileScript::Cancel,
+    ] {
         let first = play(ProfileName::Images, script, &given).await;
-        let is_launched = script == Script::Success;
+        let is_launched = script == ProfileScript::Success;
         assert_eq!(first.standing, if is_launched { [2, 1, 1] } else { [0, 0, 0] }, "{script:?}");
         assert_eq!(first.record["stage"], expected(script), "{:#}", first.record);
         for profile in [ProfileName::Wizard, ProfileName::Inventory, ProfileName::Events] {
@@ -171,10 +179,10 @@ async fn the_same_script_ends_the_same_way_under_all_profiles() {
     println!("profiles: {comparisons} comparisons passed");
 }
 
-fn expected(script: Script) -> &'static str {
+fn expected(script: ProfileScript) -> &'static str {
     match script {
-        Script::Success => "succeeded",
-        Script::FailingBuild | Script::FailingLaunch => "failed",
-        Script::Cancel => "cancelled",
+        ProfileScript::Success => "succeeded",
+        ProfileScript::FailingBuild | ProfileScript::FailingLaunch => "failed",
+        ProfileScript::Cancel => "cancelled",
     }
 }

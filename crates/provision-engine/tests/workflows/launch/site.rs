@@ -7,7 +7,7 @@ use std::time::Duration;
 use ::launch::model::admit;
 use ::launch::model::cloud::ProviderKind;
 use ::launch::model::params::{
-    Asked, AskedImage, AskedParameters, KeyChoice, LaunchParameters, Parameters, Requester,
+    KeyChoice, LaunchOwner, LaunchParameters, LaunchRequest, Parameters, RequestedImage, RequestedParameters,
 };
 use ::launch::model::profile::{Profile, ProfileName};
 use ::launch::model::record::LaunchRecord;
@@ -17,14 +17,14 @@ use ::launch::workflows::launch::Launch;
 use ::launch::workflows::notice::{self, Notices};
 use ::launch::workflows::termination;
 use engine::store::{Expect, MemoryStore, Store};
-use engine::{Alongside, EngineBuilder, Inspection, OperationId, Phase, Resource, Submission, WallClock};
+use engine::{EngineBuilder, Inspection, OperationId, Phase, RecordWrites, Resource, Submission, WallClock};
 use reqwest::Method;
 use sandbox::Sandbox;
 use serde_json::{Value, json};
-use testing::House;
+use testing::TestEngine;
 use uuid::Uuid;
 
-pub(crate) struct Site {
+pub(crate) struct LaunchSite {
     sandbox: Sandbox,
     http: reqwest::Client,
     pub(crate) launches: Arc<Launches>,
@@ -62,17 +62,17 @@ pub(crate) fn quick() -> LaunchSettings {
     }
 }
 
-impl Site {
-    pub(crate) async fn start() -> Site {
-        Site::with(quick()).await
+impl LaunchSite {
+    pub(crate) async fn start() -> LaunchSite {
+        LaunchSite::with(quick()).await
     }
 
-    pub(crate) async fn with(settings: LaunchSettings) -> Site {
+    pub(crate) async fn with(settings: LaunchSettings) -> LaunchSite {
         let sandbox = Sandbox::start("127.0.0.1:0".parse().unwrap()).await.unwrap();
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
         let launches = Launches::beside(&sandbox.url(), Arc::clone(&store), TIMEOUT).unwrap();
         let launches = Arc::new(launches.with_settings(settings));
-        let site = Site { sandbox, http: reqwest::Client::new(), launches, store };
+        let site = LaunchSite { sandbox, http: reqwest::Client::new(), launches, store };
         let building = json!({"pending_ms": 5, "building_ms": 20, "uploading_ms": 5, "registering_ms": 5});
         site.put("/image-builder/pace", &building).await;
         site.put("/aws/pace", &json!({"running_ms": 5, "address_ms": 5, "terminate_ms": 5})).await;
@@ -84,14 +84,14 @@ impl Site {
     }
 
     pub(crate) fn builder(&self, store: &Arc<dyn Store>) -> EngineBuilder {
-        House::plan(Arc::clone(store), Arc::new(WallClock))
+        TestEngine::plan(Arc::clone(store), Arc::new(WallClock))
             .workflow(::launch::workflows::launch::plan(&self.launches))
             .workflow(notice::plan(&Notices::none()))
             .workflow(termination::plan(&self.launches))
     }
 
-    pub(crate) async fn house(&self) -> House {
-        House::open(self.builder(&self.store), None).await
+    pub(crate) async fn test_engine(&self) -> TestEngine {
+        TestEngine::open(self.builder(&self.store), None).await
     }
 
     async fn call(&self, method: Method, path: &str, body: Option<&Value>) -> reqwest::Response {
@@ -132,34 +132,46 @@ impl Site {
         ledger["effects"].as_array().unwrap().iter().filter(|effect| effect["kind"] == kind).count()
     }
 
-    pub(crate) async fn begin(&self, house: &House, asked: &Asked) -> Begun {
-        begin(house, asked).await
+    pub(crate) async fn begin(&self, test_engine: &TestEngine, asked: &LaunchRequest) -> Begun {
+        begin(test_engine, asked).await
     }
 
     /// Hands parameters in after the request.
-    pub(crate) async fn give(&self, house: &House, asked: &Asked, parameters: AskedParameters) {
-        let (resource, tenant) = (LaunchRecord::resource(asked.launch), asked.requester.tenant());
-        let sealed: Parameters = parameters.sealed(&house.engine.sealer(&tenant, &resource));
+    pub(crate) async fn submit_parameters(
+        &self,
+        test_engine: &TestEngine,
+        asked: &LaunchRequest,
+        parameters: RequestedParameters,
+    ) {
+        let (resource, tenant) = (LaunchRecord::resource(asked.launch), asked.owner.tenant());
+        let sealed: Parameters = parameters.sealed(&test_engine.engine.sealer(&tenant, &resource));
         let name = LaunchRecord::parameters_of(asked.launch);
-        let portrait = Some(sealed.portrait().unwrap());
-        assert!(house.engine.write_resource(&name, &tenant, Expect::Absent, portrait).await.unwrap());
-        house.engine.signal(&name, Value::Null).await.unwrap();
+        let record_update = Some(sealed.record_update().unwrap());
+        assert!(
+            test_engine.engine.write_resource(&name, &tenant, Expect::Absent, record_update).await.unwrap()
+        );
+        test_engine.engine.signal(&name, Value::Null).await.unwrap();
     }
 
-    pub(crate) async fn view(&self, house: &House, begun: Begun) -> View {
-        view(house, begun).await
+    pub(crate) async fn view(&self, test_engine: &TestEngine, begun: Begun) -> View {
+        view(test_engine, begun).await
     }
 
-    pub(crate) async fn detail(&self, house: &House, begun: Begun) -> View {
-        let inspection = house.inspect(begun.id).await;
-        self.view(house, begun).await.in_detail(&inspection, &house.journal(begun.id).await)
+    pub(crate) async fn detail(&self, test_engine: &TestEngine, begun: Begun) -> View {
+        let inspection = test_engine.inspect(begun.id).await;
+        self.view(test_engine, begun).await.in_detail(&inspection, &test_engine.journal(begun.id).await)
     }
 
     /// Waits until the record says what is wanted.
-    pub(crate) async fn until(&self, house: &House, begun: Begun, wanted: impl Fn(&View) -> bool) -> View {
+    pub(crate) async fn until(
+        &self,
+        test_engine: &TestEngine,
+        begun: Begun,
+        wanted: impl Fn(&View) -> bool,
+    ) -> View {
         let looking = async {
             loop {
-                let view = self.view(house, begun).await;
+                let view = self.view(test_engine, begun).await;
                 if wanted(&view) {
                     return view;
                 }
@@ -167,15 +179,15 @@ impl Site {
             }
         };
         let Ok(view) = tokio::time::timeout(PATIENCE, looking).await else {
-            panic!("still {:#?}", self.detail(house, begun).await);
+            panic!("still {:#?}", self.detail(test_engine, begun).await);
         };
         view
     }
 
     /// Waits until the launch says that it waits for this.
-    pub(crate) async fn until_it_waits_for(&self, house: &House, begun: Begun, what: &str) {
+    pub(crate) async fn until_it_waits_for(&self, test_engine: &TestEngine, begun: Begun, what: &str) {
         let is_it = |view: &View| view.waits_for.as_ref().is_some_and(|why| why.contains(what));
-        patiently(async || is_it(&self.detail(house, begun).await).then_some(())).await;
+        patiently(async || is_it(&self.detail(test_engine, begun).await).then_some(())).await;
     }
 
     /// Waits until the only build is over, and answers how it ended.
@@ -189,12 +201,12 @@ impl Site {
     }
 
     /// Waits until the operation is over, one way or another, or stuck.
-    pub(crate) async fn rests(&self, house: &House, begun: Begun) -> (Inspection, View) {
-        let resting = house.until(begun.id, |phase| phase.is_final() || phase == Phase::Stuck);
+    pub(crate) async fn rests(&self, test_engine: &TestEngine, begun: Begun) -> (Inspection, View) {
+        let resting = test_engine.until(begun.id, |phase| phase.is_final() || phase == Phase::Stuck);
         let Ok(inspection) = tokio::time::timeout(PATIENCE, resting).await else {
-            panic!("still {:#?}", self.detail(house, begun).await);
+            panic!("still {:#?}", self.detail(test_engine, begun).await);
         };
-        (inspection, self.view(house, begun).await)
+        (inspection, self.view(test_engine, begun).await)
     }
 }
 
@@ -212,11 +224,12 @@ pub(crate) async fn patiently<T>(look: impl AsyncFn() -> Option<T>) -> T {
 }
 
 /// Has a launch accepted, with its record in the same commit.
-pub(crate) async fn begin(house: &House, asked: &Asked) -> Begun {
-    let (resource, tenant) = (LaunchRecord::resource(asked.launch), asked.requester.tenant());
-    let sealer = house.engine.sealer(&tenant, &resource);
-    let params = admit::params(asked.clone(), &sealer).unwrap_or_else(|flaws| panic!("{flaws:?}"));
-    let portrait = LaunchRecord::accepted(&params).portrait().unwrap();
+pub(crate) async fn begin(test_engine: &TestEngine, asked: &LaunchRequest) -> Begun {
+    let (resource, tenant) = (LaunchRecord::resource(asked.launch), asked.owner.tenant());
+    let sealer = test_engine.engine.sealer(&tenant, &resource);
+    let params =
+        admit::params(asked.clone(), &sealer).unwrap_or_else(|field_errors| panic!("{field_errors:?}"));
+    let record_update = LaunchRecord::accepted(&params).record_update().unwrap();
     let order = Submission::<Launch> {
         tenant: &tenant,
         resource: Some(&resource),
@@ -224,14 +237,17 @@ pub(crate) async fn begin(house: &House, asked: &Asked) -> Begun {
         by: "test",
         idempotency_key: None,
         queue: false,
-        along: Alongside { subject: Some((Expect::Absent, Some(portrait))), ..Alongside::default() },
+        along: RecordWrites {
+            subject: Some((Expect::Absent, Some(record_update))),
+            ..RecordWrites::default()
+        },
     };
-    let accepted = house.engine.submit(order).await.unwrap();
+    let accepted = test_engine.engine.submit(order).await.unwrap();
     Begun { launch: asked.launch, id: accepted.id }
 }
 
-pub(crate) async fn view(house: &House, begun: Begun) -> View {
-    let row = house.engine.resource(&LaunchRecord::resource(begun.launch)).await.unwrap().unwrap();
+pub(crate) async fn view(test_engine: &TestEngine, begun: Begun) -> View {
+    let row = test_engine.engine.resource(&LaunchRecord::resource(begun.launch)).await.unwrap().unwrap();
     View::of_row(&row).unwrap()
 }
 
@@ -251,12 +267,12 @@ fn key_line(number: u32) -> String {
     format!("ssh-ed25519 {}", base64::engine::general_purpose::STANDARD.encode(blob))
 }
 
-pub(crate) fn requester() -> Requester {
-    Requester { org: "000013".into(), account: Some("13".into()), user: "anna".into() }
+pub(crate) fn owner() -> LaunchOwner {
+    LaunchOwner { org: "000013".into(), account: Some("13".into()), user: "anna".into() }
 }
 
-pub(crate) fn parameters(amount: u32) -> AskedParameters {
-    AskedParameters {
+pub(crate) fn parameters(amount: u32) -> RequestedParameters {
+    RequestedParameters {
         plain: LaunchParameters {
             source_id: "sandbox".into(),
             region: REGION.into(),
@@ -290,10 +306,10 @@ pub(crate) fn profile() -> Profile {
     ProfileName::Wizard.profile()
 }
 
-fn asked(image: AskedImage, parameters: Option<AskedParameters>) -> Asked {
-    Asked {
+fn asked(image: RequestedImage, parameters: Option<RequestedParameters>) -> LaunchRequest {
+    LaunchRequest {
         launch: Uuid::now_v7(),
-        requester: requester(),
+        owner: owner(),
         identity: None,
         builder_org: None,
         provider: ProviderKind::Aws,
@@ -304,20 +320,20 @@ fn asked(image: AskedImage, parameters: Option<AskedParameters>) -> Asked {
 }
 
 /// An image of the cloud, launched as often as that.
-pub(crate) fn launch_only(amount: u32) -> Asked {
-    asked(AskedImage::Cloud { id: AMI.into() }, Some(parameters(amount)))
+pub(crate) fn launch_only(amount: u32) -> LaunchRequest {
+    asked(RequestedImage::Cloud { id: AMI.into() }, Some(parameters(amount)))
 }
 
 /// An image that is built first.
-pub(crate) fn build_and_launch(amount: u32) -> Asked {
-    asked(AskedImage::Build { request: build_request() }, Some(parameters(amount)))
+pub(crate) fn build_and_launch(amount: u32) -> LaunchRequest {
+    asked(RequestedImage::Build { request: build_request() }, Some(parameters(amount)))
 }
 
 /// The same, with parameters that come later.
-pub(crate) fn build_and_wait() -> Asked {
-    asked(AskedImage::Build { request: build_request() }, None)
+pub(crate) fn build_and_wait() -> LaunchRequest {
+    asked(RequestedImage::Build { request: build_request() }, None)
 }
 
-pub(crate) fn nothing() -> Asked {
-    Asked { provider: ProviderKind::Noop, ..asked(AskedImage::None, None) }
+pub(crate) fn nothing() -> LaunchRequest {
+    LaunchRequest { provider: ProviderKind::Noop, ..asked(RequestedImage::None, None) }
 }

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use ::launch::model::LaunchSettings;
-use ::launch::model::status::Stage;
-use engine::Verb;
+use ::launch::model::status::LaunchPhase;
+use engine::PhaseVerb;
 use serde_json::json;
 
-use super::site::{Site, build_and_launch, launch_only, quick};
+use super::site::{LaunchSite, build_and_launch, launch_only, quick};
 use std::time::Duration;
 
 const LAUNCHES: usize = 24;
@@ -15,8 +15,8 @@ const LAUNCHES: usize = 24;
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_the_records_say_is_what_is_in_the_cloud() {
     let settings = LaunchSettings { capacity_patience: Duration::from_secs(30), ..quick() };
-    let site = Site::with(settings).await;
-    let house = site.house().await;
+    let site = LaunchSite::with(settings).await;
+    let test_engine = site.test_engine().await;
     site.put("/aws/throttle", &json!({"every": 5})).await;
     site.post("/image-builder/faults/lose", &json!({"times": 3})).await;
     for (action, times) in [("RunInstances", 5), ("ImportKeyPair", 3), ("TerminateInstances", 2)] {
@@ -30,15 +30,15 @@ async fn what_the_records_say_is_what_is_in_the_cloud() {
     let mut all = Vec::new();
     for number in 0..LAUNCHES {
         let asked = if number % 4 == 0 { build_and_launch(1) } else { launch_only(2) };
-        all.push(site.begin(&house, &asked).await);
+        all.push(site.begin(&test_engine, &asked).await);
         if number % 3 == 2 {
             // Somewhere on its way; what is over already cannot be cancelled.
-            let _ = house.engine.ask(all[number / 2].id, Verb::Cancel, "anna", "").await;
+            let _ = test_engine.engine.ask(all[number / 2].id, PhaseVerb::Cancel, "anna", "").await;
         }
     }
     let (mut instances, mut keys, mut stages) = (0, BTreeSet::new(), Vec::new());
     for begun in all {
-        let (_, view) = site.rests(&house, begun).await;
+        let (_, view) = site.rests(&test_engine, begun).await;
         let state = &view.record.state;
         instances += state.instances.len();
         keys.extend(state.key.as_ref().map(|key| key.key.name.clone()));
@@ -48,6 +48,6 @@ async fn what_the_records_say_is_what_is_in_the_cloud() {
     }
     assert_eq!(site.standing("instance").await, instances, "{stages:?}");
     assert_eq!(site.standing("key_pair").await, keys.len(), "{stages:?}");
-    assert!(stages.contains(&Stage::Succeeded), "{stages:?}");
-    house.close().await;
+    assert!(stages.contains(&LaunchPhase::Succeeded), "{stages:?}");
+    test_engine.close().await;
 }

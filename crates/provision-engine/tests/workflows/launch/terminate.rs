@@ -2,56 +2,56 @@
 
 use std::sync::{Arc, Mutex};
 
-use ::launch::model::cloud::{InstanceState, Order, Place, ProviderKind};
-use ::launch::model::params::Requester;
+use ::launch::model::cloud::{CloudAccount, InstanceRequest, InstanceState, ProviderKind};
+use ::launch::model::params::LaunchOwner;
 use ::launch::model::record::LaunchRecord;
-use ::launch::workflows::termination::{self, Params, Standing, Terminate, Termination};
+use ::launch::workflows::termination::{self, Params, Terminate, Termination, TerminationProgress};
 use async_trait::async_trait;
 use engine::{Clock, Engine, OperationId, Phase, Plan, WallClock};
 use serde_json::{Value, json};
-use testing::House;
-use testing::trial::{self, Trial};
+use testing::TestEngine;
+use testing::workflow_test::{self, WorkflowTest};
 use uuid::Uuid;
 
-use super::site::{AMI, Begun, REGION, Site, launch_only, patiently, requester};
+use super::site::{AMI, Begun, LaunchSite, REGION, launch_only, owner, patiently};
 
 /// The machines of a launch that succeeded.
-async fn launched(site: &Site, house: &House, amount: u32) -> (Begun, Vec<String>) {
-    let begun = site.begin(house, &launch_only(amount)).await;
-    let (ended, view) = site.rests(house, begun).await;
+async fn launched(site: &LaunchSite, test_engine: &TestEngine, amount: u32) -> (Begun, Vec<String>) {
+    let begun = site.begin(test_engine, &launch_only(amount)).await;
+    let (ended, view) = site.rests(test_engine, begun).await;
     assert_eq!(ended.shown.summary.phase, Phase::Succeeded, "{:?}", ended.memory.last_error);
     let ids = view.record.state.instances.iter().map(|tracked| tracked.instance.id.clone()).collect();
     (begun, ids)
 }
 
-async fn ask(house: &House, id: &str) -> Standing {
-    let machine = termination::find(&house.engine, &requester(), id).await.unwrap();
-    termination::ask(&house.engine, &requester(), &machine).await.unwrap()
+async fn ask(test_engine: &TestEngine, id: &str) -> TerminationProgress {
+    let machine = termination::find(&test_engine.engine, &owner(), id).await.unwrap();
+    termination::ask(&test_engine.engine, &owner(), &machine).await.unwrap()
 }
 
-async fn standing(house: &House, id: &str) -> Standing {
-    let machine = termination::find(&house.engine, &requester(), id).await.unwrap();
-    termination::standing(&house.engine, &machine).await.unwrap()
+async fn standing(test_engine: &TestEngine, id: &str) -> TerminationProgress {
+    let machine = termination::find(&test_engine.engine, &owner(), id).await.unwrap();
+    termination::standing(&test_engine.engine, &machine).await.unwrap()
 }
 
-fn operation(standing: &Standing) -> OperationId {
-    let Standing::Terminating(operation) = standing else { panic!("{standing:?}") };
+fn operation(standing: &TerminationProgress) -> OperationId {
+    let TerminationProgress::Terminating(operation) = standing else { panic!("{standing:?}") };
     *operation
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_machine_goes_and_the_record_loses_nothing_else() {
-    let site = Site::start().await;
-    let house = site.house().await;
-    let (begun, ids) = launched(&site, &house, 2).await;
-    let before = site.view(&house, begun).await;
-    assert_eq!(standing(&house, &ids[0]).await, Standing::Untouched);
-    let asked = ask(&house, &ids[0]).await;
-    let ended = house.finished(operation(&asked)).await;
+    let site = LaunchSite::start().await;
+    let test_engine = site.test_engine().await;
+    let (begun, ids) = launched(&site, &test_engine, 2).await;
+    let before = site.view(&test_engine, begun).await;
+    assert_eq!(standing(&test_engine, &ids[0]).await, TerminationProgress::Untouched);
+    let asked = ask(&test_engine, &ids[0]).await;
+    let ended = test_engine.finished(operation(&asked)).await;
     assert_eq!(ended.shown.summary.phase, Phase::Succeeded, "{:?}", ended.memory.last_error);
-    assert_eq!(standing(&house, &ids[0]).await, Standing::Terminated);
+    assert_eq!(standing(&test_engine, &ids[0]).await, TerminationProgress::Terminated);
     assert_eq!((site.standing("instance").await, site.made("instance").await), (1, 2));
-    let after = site.view(&house, begun).await;
+    let after = site.view(&test_engine, begun).await;
     let states = |record: &LaunchRecord| -> Vec<InstanceState> {
         record.state.instances.iter().map(|tracked| tracked.instance.state).collect()
     };
@@ -65,100 +65,105 @@ async fn one_machine_goes_and_the_record_loses_nothing_else() {
         all
     };
     assert_eq!(without(&after.record), without(&before.record));
-    let last = ask(&house, &ids[1]).await;
-    house.finished(operation(&last)).await;
+    let last = ask(&test_engine, &ids[1]).await;
+    test_engine.finished(operation(&last)).await;
     assert_eq!(site.standing("instance").await, 0);
-    assert_eq!(site.view(&house, begun).await.record.state.key_claim, None, "nobody can use the key");
-    house.close().await;
+    assert_eq!(site.view(&test_engine, begun).await.record.state.key_claim, None, "nobody can use the key");
+    test_engine.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_asks_again_has_asked_for_the_same() {
-    let site = Site::start().await;
+    let site = LaunchSite::start().await;
     site.put("/aws/pace", &json!({"terminate_ms": 200})).await;
-    let house = site.house().await;
-    let (_, ids) = launched(&site, &house, 1).await;
-    let first = ask(&house, &ids[0]).await;
-    assert_eq!(ask(&house, &ids[0]).await, first);
-    assert_eq!(standing(&house, &ids[0]).await, first);
-    house.finished(operation(&first)).await;
-    assert_eq!(ask(&house, &ids[0]).await, Standing::Terminated);
-    house.close().await;
+    let test_engine = site.test_engine().await;
+    let (_, ids) = launched(&site, &test_engine, 1).await;
+    let first = ask(&test_engine, &ids[0]).await;
+    assert_eq!(ask(&test_engine, &ids[0]).await, first);
+    assert_eq!(standing(&test_engine, &ids[0]).await, first);
+    test_engine.finished(operation(&first)).await;
+    assert_eq!(ask(&test_engine, &ids[0]).await, TerminationProgress::Terminated);
+    test_engine.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_machine_of_others_is_not_there() {
-    let site = Site::start().await;
-    let house = site.house().await;
-    let (_, ids) = launched(&site, &house, 1).await;
-    let stranger = Requester { org: "77".into(), ..requester() };
-    let foreign = termination::find(&house.engine, &stranger, &ids[0]).await.unwrap_err();
+    let site = LaunchSite::start().await;
+    let test_engine = site.test_engine().await;
+    let (_, ids) = launched(&site, &test_engine, 1).await;
+    let outsider = LaunchOwner { org: "77".into(), ..owner() };
+    let foreign = termination::find(&test_engine.engine, &outsider, &ids[0]).await.unwrap_err();
     for unknown in ["i-0123456789abcdef0", "", "i 1", "../launches"] {
-        let missing = termination::find(&house.engine, &requester(), unknown).await.unwrap_err();
+        let missing = termination::find(&test_engine.engine, &owner(), unknown).await.unwrap_err();
         assert_eq!(missing, foreign, "{unknown:?}");
     }
     assert_eq!(foreign.status, 404);
-    house.close().await;
+    test_engine.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_call_whose_answer_was_lost_is_seen_through() {
-    let site = Site::start().await;
-    let house = site.house().await;
-    let (_, ids) = launched(&site, &house, 1).await;
+    let site = LaunchSite::start().await;
+    let test_engine = site.test_engine().await;
+    let (_, ids) = launched(&site, &test_engine, 1).await;
     site.post("/aws/faults/lose", &json!({"action": "TerminateInstances"})).await;
-    let asked = ask(&house, &ids[0]).await;
-    let ended = house.finished(operation(&asked)).await;
+    let asked = ask(&test_engine, &ids[0]).await;
+    let ended = test_engine.finished(operation(&asked)).await;
     assert_eq!(ended.shown.summary.phase, Phase::Succeeded, "{:?}", ended.memory.last_error);
     assert_eq!(site.standing("instance").await, 0);
-    house.close().await;
+    test_engine.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_launch_under_way_keeps_its_machines() {
-    let site = Site::start().await;
+    let site = LaunchSite::start().await;
     site.put("/aws/pace", &json!({"address_ms": 3_600_000})).await;
-    let house = site.house().await;
-    let begun = site.begin(&house, &launch_only(1)).await;
+    let test_engine = site.test_engine().await;
+    let begun = site.begin(&test_engine, &launch_only(1)).await;
     let has_one = |view: &::launch::model::status::View| view.record.state.has_instances();
-    let view = site.until(&house, begun, has_one).await;
+    let view = site.until(&test_engine, begun, has_one).await;
     let id = &view.record.state.instances[0].instance.id;
-    let machine = termination::find(&house.engine, &requester(), id).await.unwrap();
-    let refused = termination::ask(&house.engine, &requester(), &machine).await.unwrap_err();
+    let machine = termination::find(&test_engine.engine, &owner(), id).await.unwrap();
+    let refused = termination::ask(&test_engine.engine, &owner(), &machine).await.unwrap_err();
     assert_eq!((refused.status.as_u16(), refused.code.as_ref()), (409, "launch_under_way"));
     assert!(refused.hint.as_deref().unwrap().contains("terminate=true"));
     assert_eq!(site.standing("instance").await, 1);
-    house.close().await;
+    test_engine.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_the_account_does_not_allow_is_said_and_can_be_asked_for_again() {
-    let site = Site::start().await;
-    let house = site.house().await;
-    let (_, ids) = launched(&site, &house, 1).await;
+    let site = LaunchSite::start().await;
+    let test_engine = site.test_engine().await;
+    let (_, ids) = launched(&site, &test_engine, 1).await;
     let denied = json!({"action": "TerminateInstances", "code": "UnauthorizedOperation", "times": 0});
     site.post("/aws/faults/fail", &denied).await;
-    let asked = ask(&house, &ids[0]).await;
-    assert_eq!(house.finished(operation(&asked)).await.shown.summary.phase, Phase::Failed);
-    let Standing::Failed(error) = standing(&house, &ids[0]).await else { panic!("it cannot have worked") };
+    let asked = ask(&test_engine, &ids[0]).await;
+    assert_eq!(test_engine.finished(operation(&asked)).await.shown.summary.phase, Phase::Failed);
+    let TerminationProgress::Failed(error) = standing(&test_engine, &ids[0]).await else {
+        panic!("it cannot have worked")
+    };
     assert!(error.contains("UnauthorizedOperation"), "{error}");
     assert_eq!(site.standing("instance").await, 1);
     site.delete("/aws/faults/fail").await;
-    let again = ask(&house, &ids[0]).await;
+    let again = ask(&test_engine, &ids[0]).await;
     assert_ne!(again, asked);
-    patiently(async || (standing(&house, &ids[0]).await == Standing::Terminated).then_some(())).await;
+    patiently(async || {
+        (standing(&test_engine, &ids[0]).await == TerminationProgress::Terminated).then_some(())
+    })
+    .await;
     assert_eq!(site.standing("instance").await, 0);
-    house.close().await;
+    test_engine.close().await;
 }
 
 /// A machine that somebody wants to be rid of, made anew for each run.
-struct TerminationTrial {
-    site: Site,
+struct TerminationTest {
+    site: LaunchSite,
     machine: Mutex<(Uuid, String)>,
 }
 
 #[async_trait]
-impl Trial for TerminationTrial {
+impl WorkflowTest for TerminationTest {
     type Workflow = Terminate;
 
     fn plan(&self) -> Plan<Terminate> {
@@ -168,7 +173,7 @@ impl Trial for TerminationTrial {
     fn params(&self) -> Value {
         let (launch, instance_id) = self.machine.lock().unwrap().clone();
         json!(Params {
-            requester: requester(),
+            owner: owner(),
             launch,
             instance_id,
             provider: ProviderKind::Aws,
@@ -184,8 +189,8 @@ impl Trial for TerminationTrial {
 
     async fn prepare(&self, _engine: &Engine) {
         let launches = &self.site.launches;
-        let account = launches.accounts.get(&requester(), "sandbox").await.unwrap().unwrap();
-        let place = Place { account: &account, region: REGION, session: "trial" };
+        let account = launches.accounts.get(&owner(), "sandbox").await.unwrap().unwrap();
+        let place = CloudAccount { account: &account, region: REGION, session: "trial" };
         let token = Uuid::now_v7().to_string();
         let made = launches.providers[&ProviderKind::Aws].create(&place, &order(&token), &token).await;
         *self.machine.lock().unwrap() = (Uuid::now_v7(), made.unwrap().instances[0].id.clone());
@@ -205,8 +210,8 @@ impl Trial for TerminationTrial {
     }
 }
 
-fn order(mark: &str) -> Order {
-    Order {
+fn order(launch_tag: &str) -> InstanceRequest {
+    InstanceRequest {
         image: Some(AMI.into()),
         instance_type: Some("t3.micro".into()),
         template: None,
@@ -217,13 +222,13 @@ fn order(mark: &str) -> Order {
         subnet: None,
         security_groups: Vec::new(),
         tags: Vec::new(),
-        mark: mark.to_owned(),
+        launch_tag: launch_tag.to_owned(),
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_end_of_a_machine_stands_all_trials() {
-    let site = Site::start().await;
-    let trial = TerminationTrial { site, machine: Mutex::default() };
-    trial::stand_all(&trial).await;
+async fn the_end_of_a_machine_passes_all_workflow_tests() {
+    let site = LaunchSite::start().await;
+    let workflow_test = TerminationTest { site, machine: Mutex::default() };
+    workflow_test::check_all(&workflow_test).await;
 }

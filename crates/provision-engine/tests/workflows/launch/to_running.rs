@@ -2,22 +2,22 @@
 
 use ::launch::model::LaunchSettings;
 use ::launch::model::cloud::InstanceState;
-use ::launch::model::params::AskedImage;
+use ::launch::model::params::RequestedImage;
 use ::launch::model::record::LaunchRecord;
-use ::launch::model::status::{Stage, StepState};
+use ::launch::model::status::{LaunchPhase, StepState};
 use engine::Phase;
 use serde_json::json;
 
-use super::site::{Site, build_and_launch, build_and_wait, launch_only, nothing, parameters, quick};
+use super::site::{LaunchSite, build_and_launch, build_and_wait, launch_only, nothing, parameters, quick};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_image_of_the_cloud_becomes_running_instances() {
-    let site = Site::start().await;
-    let house = site.house().await;
-    let begun = site.begin(&house, &launch_only(2)).await;
-    let (ended, view) = site.rests(&house, begun).await;
+    let site = LaunchSite::start().await;
+    let test_engine = site.test_engine().await;
+    let begun = site.begin(&test_engine, &launch_only(2)).await;
+    let (ended, view) = site.rests(&test_engine, begun).await;
     assert_eq!(ended.shown.summary.phase, Phase::Succeeded, "{:?}", ended.memory.last_error);
-    assert_eq!(view.stage, Stage::Succeeded);
+    assert_eq!(view.stage, LaunchPhase::Succeeded);
     let instances = &view.record.state.instances;
     assert_eq!(instances.len(), 2);
     assert!(instances.iter().all(|one| one.instance.state == InstanceState::Running && one.has_address()));
@@ -30,16 +30,16 @@ async fn an_image_of_the_cloud_becomes_running_instances() {
     assert_eq!((legacy.steps, legacy.step, legacy.success), (3, 3, Some(true)));
     assert_eq!(legacy.status, "Finished Fetch instance(s) description");
     assert!(legacy.finished_at.is_some() && legacy.error.is_empty());
-    house.close().await;
+    test_engine.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_image_is_built_and_launched() {
-    let site = Site::start().await;
-    let house = site.house().await;
+    let site = LaunchSite::start().await;
+    let test_engine = site.test_engine().await;
     let asked = build_and_launch(1);
-    let begun = site.begin(&house, &asked).await;
-    let (ended, view) = site.rests(&house, begun).await;
+    let begun = site.begin(&test_engine, &asked).await;
+    let (ended, view) = site.rests(&test_engine, begun).await;
     assert_eq!(ended.shown.summary.phase, Phase::Succeeded, "{:?}", ended.memory.last_error);
     let state = &view.record.state;
     let image = state.image.as_ref().unwrap();
@@ -49,34 +49,35 @@ async fn an_image_is_built_and_launched() {
     assert_eq!((view.legacy.steps, view.legacy.step), (4, 4));
     let composes = site.get("/image-builder/composes").await;
     assert_eq!(composes["composes"].as_array().unwrap().len(), 1, "{composes}");
-    house.close().await;
+    test_engine.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn parameters_may_come_while_the_image_is_built_or_after() {
     for early in [true, false] {
-        let site = Site::start().await;
-        let house = site.house().await;
+        let site = LaunchSite::start().await;
+        let test_engine = site.test_engine().await;
         let asked = build_and_wait();
         site.post("/image-builder/faults/hold", &json!({})).await;
-        let begun = site.begin(&house, &asked).await;
-        let view = site.until(&house, begun, |view| view.record.state.build.is_some()).await;
-        assert_eq!(view.stage, Stage::Building);
+        let begun = site.begin(&test_engine, &asked).await;
+        let view = site.until(&test_engine, begun, |view| view.record.state.build.is_some()).await;
+        assert_eq!(view.stage, LaunchPhase::Building);
         if early {
-            site.give(&house, &asked, parameters(1)).await;
+            site.submit_parameters(&test_engine, &asked, parameters(1)).await;
         }
         let compose = view.record.compose().unwrap();
         site.post(&format!("/image-builder/composes/{compose}/release"), &json!({})).await;
         if !early {
-            let waiting = site.until(&house, begun, |view| view.stage == Stage::WaitingParameters).await;
+            let waiting =
+                site.until(&test_engine, begun, |view| view.stage == LaunchPhase::WaitingParameters).await;
             assert_eq!(waiting.legacy.status, "Started Wait for launch parameters");
-            site.give(&house, &asked, parameters(1)).await;
+            site.submit_parameters(&test_engine, &asked, parameters(1)).await;
         }
-        let (ended, view) = site.rests(&house, begun).await;
+        let (ended, view) = site.rests(&test_engine, begun).await;
         assert_eq!(ended.shown.summary.phase, Phase::Succeeded, "{:?}", ended.memory.last_error);
         assert_eq!(view.legacy.step_titles[..2], ["Build image", "Wait for launch parameters"]);
         assert_eq!(site.standing("instance").await, 1);
-        house.close().await;
+        test_engine.close().await;
     }
 }
 
@@ -85,49 +86,49 @@ async fn instances_carry_the_tags_of_the_hosted_service_and_a_script_for_insight
     for (insights_tags, environment) in [(true, Some("stage")), (false, None)] {
         let environment = environment.map(str::to_owned);
         let settings = LaunchSettings { insights_tags, environment: environment.clone(), ..quick() };
-        let site = Site::with(settings).await;
-        let house = site.house().await;
-        let begun = site.begin(&house, &launch_only(1)).await;
-        let (_, view) = site.rests(&house, begun).await;
-        assert_eq!(view.stage, Stage::Succeeded);
+        let site = LaunchSite::with(settings).await;
+        let test_engine = site.test_engine().await;
+        let begun = site.begin(&test_engine, &launch_only(1)).await;
+        let (_, view) = site.rests(&test_engine, begun).await;
+        assert_eq!(view.stage, LaunchPhase::Succeeded);
         let behind = environment.map(|name| format!("-{name}")).unwrap_or_default();
         let made = site.get("/aws/instances").await["instances"][0].clone();
         assert_eq!(made["tags"]["rh-rid"], format!("r-{}{behind}", view.number), "{made}");
         assert_eq!((&made["tags"]["rh-org"], &made["tags"]["Name"]), (&json!("000013"), &json!("web")));
         assert_eq!(made["user_data"]["bytes"].as_u64().is_some_and(|bytes| bytes > 400), insights_tags);
-        house.close().await;
+        test_engine.close().await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_launch_of_nothing_does_one_step() {
-    let site = Site::start().await;
-    let house = site.house().await;
-    let begun = site.begin(&house, &nothing()).await;
-    let (_, view) = site.rests(&house, begun).await;
-    assert_eq!((view.stage, view.legacy.steps, view.legacy.step), (Stage::Succeeded, 1, 1));
+    let site = LaunchSite::start().await;
+    let test_engine = site.test_engine().await;
+    let begun = site.begin(&test_engine, &nothing()).await;
+    let (_, view) = site.rests(&test_engine, begun).await;
+    assert_eq!((view.stage, view.legacy.steps, view.legacy.step), (LaunchPhase::Succeeded, 1, 1));
     assert_eq!(view.legacy.step_titles, ["A test step"]);
-    let detail = site.detail(&house, begun).await;
+    let detail = site.detail(&test_engine, begun).await;
     let states: Vec<_> = detail.steps.iter().map(|step| (step.name, step.state)).collect();
     assert_eq!(states, [("validate", StepState::Succeeded), ("test_step", StepState::Succeeded)]);
-    house.close().await;
+    test_engine.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_secret_of_a_request_is_written_down() {
-    let site = Site::start().await;
-    let house = site.house().await;
+    let site = LaunchSite::start().await;
+    let test_engine = site.test_engine().await;
     let mut asked = build_and_launch(1);
-    let AskedImage::Build { request } = &mut asked.image else { panic!("it builds") };
+    let RequestedImage::Build { request } = &mut asked.image else { panic!("it builds") };
     request["customizations"] = json!({"users": [{"name": "anna", "password": "s3cr3t-password"}]});
     asked.parameters.as_mut().unwrap().user_data = Some("#!/bin/sh\nexport TOKEN=s3cr3t-token\n".into());
-    let begun = site.begin(&house, &asked).await;
-    let (ended, view) = site.rests(&house, begun).await;
+    let begun = site.begin(&test_engine, &asked).await;
+    let (ended, view) = site.rests(&test_engine, begun).await;
     assert_eq!(ended.shown.summary.phase, Phase::Succeeded, "{:?}", ended.memory.last_error);
-    let journal = house.journal(begun.id).await;
-    let row = house.engine.resource(&LaunchRecord::resource(begun.launch)).await.unwrap().unwrap();
+    let journal = test_engine.journal(begun.id).await;
+    let row = test_engine.engine.resource(&LaunchRecord::resource(begun.launch)).await.unwrap().unwrap();
     let written = format!("{}{}{ended:?}{view:?}{asked:?}", json!(journal), row.record);
     assert!(written.contains("sealed:1:"), "the request and the text are there, and sealed");
     assert!(!written.contains("s3cr3t"), "{written}");
-    house.close().await;
+    test_engine.close().await;
 }

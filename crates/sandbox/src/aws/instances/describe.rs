@@ -2,12 +2,12 @@
 
 use std::net::Ipv4Addr;
 
-use super::instance::{Instance, State};
+use super::instance::{Ec2Instance, State};
+use crate::aws::call_error::AwsError;
 use crate::aws::filter::Filters;
-use crate::aws::form::Form;
-use crate::aws::page::Page;
-use crate::aws::refusal::Refusal;
-use crate::aws::world::{Call, Estate};
+use crate::aws::form::AwsForm;
+use crate::aws::page::ResultPage;
+use crate::aws::world::{AwsCall, AwsState};
 use crate::aws::xml::Xml;
 
 const FILTERS: &[&str] = &[
@@ -20,21 +20,25 @@ const FILTERS: &[&str] = &[
     "reservation-id",
 ];
 
-pub(in crate::aws) fn describe(estate: &Estate, call: &Call, mut form: Form) -> Result<String, Refusal> {
+pub(in crate::aws) fn describe(
+    aws_state: &AwsState,
+    call: &AwsCall,
+    mut form: AwsForm,
+) -> Result<String, AwsError> {
     let ids = form.list("InstanceId")?;
     let filters = Filters::read(&mut form, FILTERS)?;
     if !ids.is_empty() && (form.has("MaxResults") || form.has("NextToken")) {
         let message = "InstanceId cannot be combined with MaxResults or NextToken";
-        return Err(Refusal::new("InvalidParameterCombination", message));
+        return Err(AwsError::new("InvalidParameterCombination", message));
     }
     // Who names instances gets all of them at once.
-    let page_items = estate.knobs.page_items.filter(|_| ids.is_empty());
-    let page = Page::read(&mut form, 5..=1000, page_items)?;
+    let page_items = aws_state.controls.page_items.filter(|_| ids.is_empty());
+    let page = ResultPage::read(&mut form, 5..=1000, page_items)?;
     form.finish()?;
     call.admit()?;
-    let instances = &estate.instances;
+    let instances = &aws_state.instances;
     let named = instances.named(call, &ids)?;
-    let is_asked_for = |instance: &&Instance| {
+    let is_asked_for = |instance: &&Ec2Instance| {
         instance.is_visible(call)
             && (ids.is_empty() || named.contains(&instance.number))
             && filters.fit(&instance.details.tags, |filter| instance.attribute(filter))
@@ -49,7 +53,7 @@ pub(in crate::aws) fn describe(estate: &Estate, call: &Call, mut form: Form) -> 
 }
 
 /// Instances that were made together.
-pub(super) fn write_reservation(xml: &mut Xml, instances: &[&Instance]) {
+pub(super) fn write_reservation(xml: &mut Xml, instances: &[&Ec2Instance]) {
     if let Some(first) = instances.first() {
         xml.leaf("reservationId", &first.reservation);
         xml.leaf("ownerId", &first.site.account);
@@ -65,7 +69,7 @@ pub(super) fn write_state(xml: &mut Xml, name: &str, state: State) {
     });
 }
 
-fn write(xml: &mut Xml, instance: &Instance) {
+fn write(xml: &mut Xml, instance: &Ec2Instance) {
     let region = &instance.site.region;
     let public = instance.public_address();
     // What has ended has no addresses any more.
@@ -110,7 +114,7 @@ fn write(xml: &mut Xml, instance: &Instance) {
     });
 }
 
-fn write_reason(xml: &mut Xml, instance: &Instance) {
+fn write_reason(xml: &mut Xml, instance: &Ec2Instance) {
     let (code, message) = match (&instance.reason, instance.state) {
         (Some(why), _) => (why.code.as_str(), why.message.as_str()),
         (None, State::Pending) => ("pending", "pending"),

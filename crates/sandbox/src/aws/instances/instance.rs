@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 use time::OffsetDateTime;
 
 use crate::aws::catalog::InstanceType;
+use crate::aws::delay_times::AwsDelays;
 use crate::aws::details::Details;
-use crate::aws::faults::Told;
-use crate::aws::images::Image;
-use crate::aws::pace::Pace;
-use crate::aws::world::{Call, Site};
+use crate::aws::faults::FaultView;
+use crate::aws::images::AwsImage;
+use crate::aws::world::{AwsCall, RegionSite};
 use crate::aws::xml::moment;
 use crate::delays::later;
 use crate::loopback::Network;
@@ -47,7 +47,7 @@ impl State {
 #[derive(Debug, Clone)]
 pub(super) enum Next {
     Run,
-    Die(Told),
+    Die(FaultView),
     GetAddress,
     End,
     BeForgotten,
@@ -61,27 +61,27 @@ pub(super) enum Lived {
 }
 
 #[derive(Debug)]
-pub(super) struct Instance {
+pub(super) struct Ec2Instance {
     pub(super) number: u64,
     pub(super) id: String,
-    pub(super) site: Site,
+    pub(super) site: RegionSite,
     pub(super) reservation: String,
     /// Its place among those that were made together.
     pub(super) index: usize,
-    pub(super) image: Image,
+    pub(super) image: AwsImage,
     pub(super) kind: &'static InstanceType,
     pub(super) details: Details,
     pub(super) client_token: Option<String>,
     pub(super) launched_at: OffsetDateTime,
-    pub(super) pace: Pace,
+    pub(super) delay_times: AwsDelays,
     pub(super) never_gets_address: bool,
     pub(super) state: State,
-    pub(super) reason: Option<Told>,
+    pub(super) reason: Option<FaultView>,
     pub(super) address: Option<Ipv4Addr>,
     pub(super) next: Option<(OffsetDateTime, Next)>,
 }
 
-impl Instance {
+impl Ec2Instance {
     /// Lets the next thing happen, whose time has come.
     pub(super) fn live_on(&mut self, at: OffsetDateTime, network: &Network) -> Lived {
         match self.next.take().map(|(_, next)| next) {
@@ -89,7 +89,7 @@ impl Instance {
             Some(Next::Run) => {
                 self.state = State::Running;
                 if !self.never_gets_address {
-                    self.schedule(later(at, self.pace.address_ms), Next::GetAddress);
+                    self.schedule(later(at, self.delay_times.address_ms), Next::GetAddress);
                 }
                 Lived::On
             }
@@ -115,7 +115,7 @@ impl Instance {
         if let Some(address) = self.address.take() {
             network.release(address);
         }
-        self.schedule(later(at, self.pace.forget_ms), Next::BeForgotten);
+        self.schedule(later(at, self.delay_times.forget_ms), Next::BeForgotten);
     }
 
     pub(super) fn schedule(&mut self, at: OffsetDateTime, next: Next) {
@@ -135,8 +135,8 @@ impl Instance {
         matches!(self.state, State::Pending | State::Running)
     }
 
-    pub(super) fn is_visible(&self, call: &Call) -> bool {
-        self.site == call.site && later(self.launched_at, self.pace.visible_ms) <= call.now
+    pub(super) fn is_visible(&self, call: &AwsCall) -> bool {
+        self.site == call.site && later(self.launched_at, self.delay_times.visible_ms) <= call.now
     }
 
     pub(super) fn public_address(&self) -> Option<Ipv4Addr> {

@@ -2,7 +2,7 @@
 
 mod describe;
 mod instance;
-mod order;
+mod instance_request;
 mod run;
 mod terminate;
 
@@ -14,40 +14,40 @@ use serde_json::{Value, json};
 use time::OffsetDateTime;
 
 pub(super) use self::describe::describe;
-use self::instance::{Instance, Lived, Next};
+use self::instance::{Ec2Instance, Lived, Next};
 pub(super) use self::run::run;
 pub(super) use self::terminate::terminate;
+use super::call_error::AwsError;
 use super::ids::is_well_formed;
-use super::refusal::Refusal;
-use super::world::{Call, Site};
+use super::world::{AwsCall, RegionSite};
 use crate::loopback::Network;
 
 #[derive(Debug)]
 pub(super) struct Instances {
     /// In the order in which they were made.
-    by_number: BTreeMap<u64, Instance>,
+    by_number: BTreeMap<u64, Ec2Instance>,
     by_id: HashMap<String, u64>,
     /// When something happens by itself, and to whom.
     due: BTreeSet<(OffsetDateTime, u64)>,
-    launches: HashMap<(Site, String), Launch>,
+    launches: HashMap<(RegionSite, String), RecordedLaunch>,
     last: u64,
     network: Arc<Network>,
 }
 
 /// What was made for a client token, which is remembered for ever.
 #[derive(Debug)]
-struct Launch {
+struct RecordedLaunch {
     /// A digest of the parameters.
-    order: String,
+    instance_request: String,
     numbers: Vec<u64>,
 }
 
 /// Who answers at an address.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Guest {
+pub(super) struct InstanceGuest {
     pub(super) address: Ipv4Addr,
     pub(super) id: String,
-    pub(super) site: Site,
+    pub(super) site: RegionSite,
     pub(super) name: Option<String>,
 }
 
@@ -91,21 +91,21 @@ impl Instances {
     }
 
     /// Who should answer now; the oldest, where there are too many.
-    pub(super) fn guests(&self, most: usize) -> Vec<Guest> {
-        let guest = |instance: &Instance| {
+    pub(super) fn guests(&self, most: usize) -> Vec<InstanceGuest> {
+        let guest = |instance: &Ec2Instance| {
             let address = instance.public_address().filter(|_| instance.is_running())?;
             let name = instance.details.tags.get("Name").cloned();
-            Some(Guest { address, id: instance.id.clone(), site: instance.site.clone(), name })
+            Some(InstanceGuest { address, id: instance.id.clone(), site: instance.site.clone(), name })
         };
         self.by_number.values().filter_map(guest).take(most).collect()
     }
 
     /// All of them, for people and tests.
     pub(super) fn show(&self) -> Value {
-        json!({"instances": self.by_number.values().map(Instance::show).collect::<Vec<_>>()})
+        json!({"instances": self.by_number.values().map(Ec2Instance::show).collect::<Vec<_>>()})
     }
 
-    fn add(&mut self, make: impl FnOnce(u64) -> Instance) -> u64 {
+    fn add(&mut self, make: impl FnOnce(u64) -> Ec2Instance) -> u64 {
         self.last += 1;
         let number = self.last;
         let instance = make(number);
@@ -128,22 +128,22 @@ impl Instances {
     }
 
     /// The instances that a call names. One that is not there spoils the call for all.
-    fn named(&self, call: &Call, ids: &[String]) -> Result<BTreeSet<u64>, Refusal> {
+    fn named(&self, call: &AwsCall, ids: &[String]) -> Result<BTreeSet<u64>, AwsError> {
         if let Some(id) = ids.iter().find(|id| !is_well_formed(id, "i")) {
             let message = format!("{id:?} is not the id of an instance");
-            return Err(Refusal::new("InvalidInstanceID.Malformed", message));
+            return Err(AwsError::new("InvalidInstanceID.Malformed", message));
         }
         let number =
             |id: &String| self.by_id.get(id).copied().filter(|number| self.is_visible(call, *number));
         let missing: Vec<&str> = ids.iter().filter(|id| number(id).is_none()).map(String::as_str).collect();
         if !missing.is_empty() {
             let message = format!("there are no instances '{}'", missing.join(", "));
-            return Err(Refusal::new("InvalidInstanceID.NotFound", message));
+            return Err(AwsError::new("InvalidInstanceID.NotFound", message));
         }
         Ok(ids.iter().filter_map(number).collect())
     }
 
-    fn is_visible(&self, call: &Call, number: u64) -> bool {
+    fn is_visible(&self, call: &AwsCall, number: u64) -> bool {
         self.by_number.get(&number).is_some_and(|instance| instance.is_visible(call))
     }
 }

@@ -2,17 +2,17 @@
 
 use time::OffsetDateTime;
 
-use super::life::{Fate, Turn};
-use super::machine::Machine;
+use super::life::{StartOutcome, Turn};
+use super::machine::SimulatedVm;
 use super::state::{Lcm, State};
-use super::{Machines, Refusal, Right};
+use super::{Machines, NebulaError, NebulaRight};
 use crate::delays::later;
-use crate::opennebula::pace::Pace;
-use crate::opennebula::refusal::ACTION;
-use crate::opennebula::users::Caller;
+use crate::opennebula::call_error::ACTION;
+use crate::opennebula::delay_times::NebulaDelays;
+use crate::opennebula::users::AuthenticatedUser;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Action {
+enum SimulatedAction {
     Terminate { hard: bool },
     Hold,
     Release,
@@ -22,57 +22,57 @@ enum Action {
     Resched(bool),
 }
 
-impl Action {
+impl SimulatedAction {
     fn named(name: &str) -> Option<Self> {
         Some(match name {
-            "terminate" => Action::Terminate { hard: false },
-            "terminate-hard" => Action::Terminate { hard: true },
-            "hold" => Action::Hold,
-            "release" => Action::Release,
-            "poweroff" | "poweroff-hard" => Action::PowerOff,
-            "suspend" => Action::Suspend,
-            "resume" => Action::Resume,
-            "resched" => Action::Resched(true),
-            "unresched" => Action::Resched(false),
+            "terminate" => SimulatedAction::Terminate { hard: false },
+            "terminate-hard" => SimulatedAction::Terminate { hard: true },
+            "hold" => SimulatedAction::Hold,
+            "release" => SimulatedAction::Release,
+            "poweroff" | "poweroff-hard" => SimulatedAction::PowerOff,
+            "suspend" => SimulatedAction::Suspend,
+            "resume" => SimulatedAction::Resume,
+            "resched" => SimulatedAction::Resched(true),
+            "unresched" => SimulatedAction::Resched(false),
             _ => return None,
         })
     }
 
-    fn right(self) -> Right {
-        if matches!(self, Action::Resched(_)) { Right::Admin } else { Right::Manage }
+    fn right(self) -> NebulaRight {
+        if matches!(self, SimulatedAction::Resched(_)) { NebulaRight::Admin } else { NebulaRight::Manage }
     }
 }
 
 impl Machines {
     pub(crate) fn act(
         &mut self,
-        caller: &Caller,
+        caller: &AuthenticatedUser,
         id: i32,
         name: &str,
-        pace: &Pace,
+        delay_times: &NebulaDelays,
         at: OffsetDateTime,
-    ) -> Result<(), Refusal> {
-        let action = Action::named(name)
-            .ok_or_else(|| Refusal::new(ACTION, format!("Action \"{name}\" is not supported")))?;
+    ) -> Result<(), NebulaError> {
+        let action = SimulatedAction::named(name)
+            .ok_or_else(|| NebulaError::new(ACTION, format!("Action \"{name}\" is not supported")))?;
         let machine = self.change(caller, id, action.right())?;
         let done = match action {
-            Action::Terminate { hard } => machine.terminate(hard, pace, at),
-            _ => machine.carry_out(action, pace, at),
+            SimulatedAction::Terminate { hard } => machine.terminate(hard, delay_times, at),
+            _ => machine.carry_out(action, delay_times, at),
         };
-        done.map_err(|why| Refusal::new(ACTION, format!("Error performing action \"{name}\": {why}")))
+        done.map_err(|why| NebulaError::new(ACTION, format!("Error performing action \"{name}\": {why}")))
     }
 
     /// Helps a machine that is stuck: 0 failure, 1 success, 2 retry, 3 delete.
     pub(crate) fn recover(
         &mut self,
-        caller: &Caller,
+        caller: &AuthenticatedUser,
         id: i32,
         operation: i32,
-        fate: impl FnOnce(&str) -> Fate,
-        pace: &Pace,
+        outcome: impl FnOnce(&str) -> StartOutcome,
+        delay_times: &NebulaDelays,
         at: OffsetDateTime,
-    ) -> Result<(), Refusal> {
-        let machine = self.change(caller, id, Right::Admin)?;
+    ) -> Result<(), NebulaError> {
+        let machine = self.change(caller, id, NebulaRight::Admin)?;
         match (operation, machine.state()) {
             (0, State::Active(Lcm::Boot)) => {
                 machine.agenda.clear();
@@ -84,29 +84,34 @@ impl Machines {
             }
             (2, State::Active(Lcm::BootFailure)) => {
                 machine.enter(State::Active(Lcm::Boot), at);
-                let fate = fate(&machine.name);
-                machine.plan_boot(pace, at, fate);
+                let outcome = outcome(&machine.name);
+                machine.plan_boot(delay_times, at, outcome);
             }
             // Where there is nothing to try again, it succeeds all the same.
             (2, State::Active(_)) | (3, State::Done) => {}
             (2, state) => {
                 let why = format!("Could not perform a retry on VM {id}, wrong state {}.", state.name());
-                return Err(Refusal::new(ACTION, why));
+                return Err(NebulaError::new(ACTION, why));
             }
-            (3, _) => machine.plan_delete(pace, at),
+            (3, _) => machine.plan_delete(delay_times, at),
             (0..=1, state) => {
                 let why = format!("Could not perform recover on VM {id}, wrong state {}.", state.name());
-                return Err(Refusal::new(ACTION, why));
+                return Err(NebulaError::new(ACTION, why));
             }
-            _ => return Err(Refusal::new(ACTION, "Wrong recovery operation code")),
+            _ => return Err(NebulaError::new(ACTION, "Wrong recovery operation code")),
         }
         machine.settle(at);
         Ok(())
     }
 }
 
-impl Machine {
-    fn terminate(&mut self, hard: bool, pace: &Pace, at: OffsetDateTime) -> Result<(), String> {
+impl SimulatedVm {
+    fn terminate(
+        &mut self,
+        hard: bool,
+        delay_times: &NebulaDelays,
+        at: OffsetDateTime,
+    ) -> Result<(), String> {
         match self.state() {
             State::Done => {}
             // It is about to shut down, and does not show it yet.
@@ -118,9 +123,9 @@ impl Machine {
                 self.agenda.add(at, Turn::Enter(State::Done));
             }
             State::Suspended | State::PowerOff | State::Active(Lcm::Running) => {
-                self.plan_shutdown(pace, at);
+                self.plan_shutdown(delay_times, at);
             }
-            State::Active(Lcm::BootFailure) => self.plan_delete(pace, at),
+            State::Active(Lcm::BootFailure) => self.plan_delete(delay_times, at),
             state @ State::Active(_) => {
                 return Err(format!("Could not terminate VM {}, wrong state {}.", self.id, state.name()));
             }
@@ -128,39 +133,44 @@ impl Machine {
         Ok(())
     }
 
-    fn carry_out(&mut self, action: Action, pace: &Pace, at: OffsetDateTime) -> Result<(), String> {
-        let ends = later(at, pace.poweroff_ms);
+    fn carry_out(
+        &mut self,
+        action: SimulatedAction,
+        delay_times: &NebulaDelays,
+        at: OffsetDateTime,
+    ) -> Result<(), String> {
+        let ends = later(at, delay_times.poweroff_ms);
         let running = State::Active(Lcm::Running);
         match (action, self.state_for_change()) {
-            (Action::Hold, State::Pending) => {
+            (SimulatedAction::Hold, State::Pending) => {
                 self.agenda.clear();
                 self.enter(State::Hold, at);
             }
-            (Action::Release, State::Hold) => {
+            (SimulatedAction::Release, State::Hold) => {
                 self.enter(State::Pending, at);
-                self.plan_birth(pace, at, Fate::Runs);
+                self.plan_new_machine(delay_times, at, StartOutcome::Runs);
             }
-            (Action::PowerOff, State::Active(Lcm::Running)) => {
+            (SimulatedAction::PowerOff, State::Active(Lcm::Running)) => {
                 self.agenda.clear();
                 self.enter(State::Active(Lcm::ShutdownPoweroff), at);
                 self.agenda.add(ends, Turn::Enter(State::PowerOff));
             }
-            (Action::Suspend, State::Active(Lcm::Running)) => {
+            (SimulatedAction::Suspend, State::Active(Lcm::Running)) => {
                 self.agenda.clear();
                 self.enter(State::Active(Lcm::SaveSuspend), at);
                 self.agenda.add(ends, Turn::Enter(State::Suspended));
             }
-            (Action::Resume, State::PowerOff) => {
+            (SimulatedAction::Resume, State::PowerOff) => {
                 self.enter(State::Active(Lcm::BootPoweroff), at);
                 self.agenda.add(ends, Turn::Enter(running));
             }
-            (Action::Resume, State::Suspended) => {
+            (SimulatedAction::Resume, State::Suspended) => {
                 self.enter(State::Active(Lcm::BootSuspended), at);
                 self.agenda.add(ends, Turn::Enter(running));
             }
-            (Action::Resched(is_to_resched), State::PowerOff | State::Active(Lcm::Running)) => {
+            (SimulatedAction::Resched(is_to_resched), State::PowerOff | State::Active(Lcm::Running)) => {
                 self.is_to_resched = is_to_resched;
-                self.agenda.add(later(at, pace.pending_in(self.release)), Turn::Rescheduled);
+                self.agenda.add(later(at, delay_times.pending_in(self.release)), Turn::Rescheduled);
             }
             (_, state) => return Err(format!("This action is not available for state {}", state.name())),
         }

@@ -1,11 +1,11 @@
 //! What oned checks before a machine is made, and what it says when it does not make it.
 
-use super::Refusal;
+use super::NebulaError;
+use crate::opennebula::call_error::{ALLOCATE, AUTHORIZATION};
 use crate::opennebula::documents::check_new_name;
-use crate::opennebula::refusal::{ALLOCATE, AUTHORIZATION};
 use crate::opennebula::release::Release;
-use crate::opennebula::template::{Template, Vector};
-use crate::opennebula::users::Caller;
+use crate::opennebula::template::{TemplateText, Vector};
+use crate::opennebula::users::AuthenticatedUser;
 
 /// The only image that there is, and its size in megabytes.
 const IMAGE: &str = "function-image";
@@ -46,14 +46,14 @@ impl Network {
 /// A machine that is asked for, with its VM template and the extra template merged.
 pub(super) struct Admission<'a> {
     pub(super) release: Release,
-    pub(super) caller: &'a Caller,
+    pub(super) caller: &'a AuthenticatedUser,
     pub(super) name: &'a str,
-    pub(super) template: &'a Template,
+    pub(super) template: &'a TemplateText,
     pub(super) has_onegate: bool,
 }
 
 impl Admission<'_> {
-    pub(super) fn check(&self) -> Result<(), Refusal> {
+    pub(super) fn check(&self) -> Result<(), NebulaError> {
         self.check_raw()?;
         self.check_quota()?;
         if !self.name.is_empty() {
@@ -73,14 +73,14 @@ impl Admission<'_> {
         Ok(())
     }
 
-    fn check_raw(&self) -> Result<(), Refusal> {
+    fn check_raw(&self) -> Result<(), NebulaError> {
         if !self.template.has(RESTRICTED) {
             return Ok(());
         }
         match self.release {
             Release::Seven if !self.caller.is_admin() => {
                 let why = format!("User Template includes a restricted attribute {RESTRICTED}.");
-                Err(Refusal::new(AUTHORIZATION, why))
+                Err(NebulaError::new(AUTHORIZATION, why))
             }
             _ if self.template.vectors(RESTRICTED).all(|raw| raw.contains_key("TYPE")) => Ok(()),
             _ => refuse("Invalid RAW section: unsupported TYPE"),
@@ -88,7 +88,7 @@ impl Admission<'_> {
     }
 
     /// The quotas of 6.8 meet a negative value before anything else does.
-    fn check_quota(&self) -> Result<(), Refusal> {
+    fn check_quota(&self) -> Result<(), NebulaError> {
         if self.release != Release::Six || self.caller.is_admin() {
             return Ok(());
         }
@@ -100,10 +100,10 @@ impl Admission<'_> {
             () => return Ok(()),
         };
         let uid = self.caller.uid;
-        Err(Refusal::new(AUTHORIZATION, format!("User [{uid}] : user [{uid}] {why}")))
+        Err(NebulaError::new(AUTHORIZATION, format!("User [{uid}] : user [{uid}] {why}")))
     }
 
-    fn check_capacity(&self) -> Result<(), Refusal> {
+    fn check_capacity(&self) -> Result<(), NebulaError> {
         let value = |name| self.template.get(name);
         let is_positive = |name| value(name).and_then(|text| text.parse::<i64>().ok()).is_some_and(|n| n > 0);
         if !is_positive("MEMORY") {
@@ -174,6 +174,6 @@ fn not_owned(uid: i32, what: &str, name: &str, kind: &str, place: &str) -> Strin
     )
 }
 
-pub(super) fn refuse<T>(why: &str) -> Result<T, Refusal> {
-    Err(Refusal::new(ALLOCATE, format!("Error allocating a new virtual machine template. {why}")))
+pub(super) fn refuse<T>(why: &str) -> Result<T, NebulaError> {
+    Err(NebulaError::new(ALLOCATE, format!("Error allocating a new virtual machine template. {why}")))
 }

@@ -4,12 +4,12 @@ use time::OffsetDateTime;
 
 use super::life::Turn;
 use super::state::{Lcm, State};
-use super::{Machines, Refusal, Right};
+use super::{Machines, NebulaError, NebulaRight};
 use crate::delays::later;
-use crate::opennebula::pace::Pace;
-use crate::opennebula::refusal::{ACTION, AUTHORIZATION, INTERNAL};
-use crate::opennebula::template::{Template, Vector};
-use crate::opennebula::users::Caller;
+use crate::opennebula::call_error::{ACTION, AUTHORIZATION, INTERNAL};
+use crate::opennebula::delay_times::NebulaDelays;
+use crate::opennebula::template::{TemplateText, Vector};
+use crate::opennebula::users::AuthenticatedUser;
 
 /// Of the only host: CPU in hundredths, and memory in KiB.
 pub(super) const HOST_CPU: f64 = 600.0;
@@ -25,18 +25,18 @@ pub(crate) enum Resize {
 
 /// What is asked for; what is missing or 0 stays as it is.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-struct Wanted {
+struct CapacityRequest {
     cpu: Option<f64>,
     vcpu: Option<i64>,
     memory: Option<i64>,
 }
 
-impl Wanted {
-    fn read(template: &Template) -> Result<Self, Refusal> {
+impl CapacityRequest {
+    fn read(template: &TemplateText) -> Result<Self, NebulaError> {
         let cpu = template.get("CPU").and_then(|text| text.parse::<f64>().ok());
         let whole = |name| template.get(name).and_then(leading_integer);
         let (vcpu, memory) = (whole("VCPU"), whole("MEMORY"));
-        let refuse = |why: &str| Err(Refusal::new(INTERNAL, why));
+        let refuse = |why: &str| Err(NebulaError::new(INTERNAL, why));
         if cpu.is_some_and(|cpu| cpu < 0.0) {
             return refuse("CPU must be a positive float or integer value.");
         }
@@ -46,7 +46,7 @@ impl Wanted {
         if memory.is_some_and(|memory| memory < 0) {
             return refuse("MEMORY must be a positive integer value.");
         }
-        Ok(Wanted {
+        Ok(CapacityRequest {
             cpu: cpu.filter(|cpu| *cpu > 0.0),
             vcpu: vcpu.filter(|vcpu| *vcpu > 0),
             memory: memory.filter(|memory| *memory > 0),
@@ -54,7 +54,7 @@ impl Wanted {
     }
 
     /// The new text of each attribute that changes.
-    fn changes(self, template: &Template) -> Vector {
+    fn changes(self, template: &TemplateText) -> Vector {
         let wanted = [
             ("CPU", self.cpu.map(|cpu| cpu.to_string())),
             ("VCPU", self.vcpu.map(|vcpu| vcpu.to_string())),
@@ -66,14 +66,14 @@ impl Wanted {
         wanted.into_iter().filter_map(changed).collect()
     }
 
-    fn require_room(self) -> Result<(), Refusal> {
+    fn require_room(self) -> Result<(), NebulaError> {
         if let Some(cpu) = self.cpu.map(|cpu| cpu * 100.0).filter(|cpu| *cpu > HOST_CPU) {
-            return Err(Refusal::new(ACTION, format!("Not enough CPU: {cpu}/{HOST_CPU}")));
+            return Err(NebulaError::new(ACTION, format!("Not enough CPU: {cpu}/{HOST_CPU}")));
         }
         let memory =
             self.memory.and_then(|memory| u64::try_from(memory).ok()).map(|mb| mb.saturating_mul(1024));
         if let Some(memory) = memory.filter(|memory| *memory > HOST_MEMORY_KIB) {
-            return Err(Refusal::new(ACTION, format!("Not enough memory: {memory}/{HOST_MEMORY_KIB}")));
+            return Err(NebulaError::new(ACTION, format!("Not enough memory: {memory}/{HOST_MEMORY_KIB}")));
         }
         Ok(())
     }
@@ -90,21 +90,21 @@ fn leading_integer(text: &str) -> Option<i64> {
 impl Machines {
     pub(crate) fn resize(
         &mut self,
-        caller: &Caller,
+        caller: &AuthenticatedUser,
         id: i32,
-        template: &Template,
+        template: &TemplateText,
         script: impl FnOnce(&str) -> Resize,
-        pace: &Pace,
+        delay_times: &NebulaDelays,
         at: OffsetDateTime,
-    ) -> Result<(), Refusal> {
-        let wanted = Wanted::read(template)?;
-        let machine = self.change(caller, id, Right::Manage)?;
+    ) -> Result<(), NebulaError> {
+        let wanted = CapacityRequest::read(template)?;
+        let machine = self.change(caller, id, NebulaRight::Manage)?;
         let is_live = match machine.state_for_change() {
             State::Active(Lcm::Running) => true,
             State::Pending | State::Hold | State::PowerOff => false,
             state => {
                 let why = format!("Cannot resize a VM in state {}", state.name());
-                return Err(Refusal::new(ACTION, why));
+                return Err(NebulaError::new(ACTION, why));
             }
         };
         let changes = wanted.changes(&machine.template);
@@ -116,7 +116,7 @@ impl Machines {
         if script == Resize::OverQuota {
             let uid = caller.uid;
             let why = format!("User [{uid}] : user [{uid}] limit of 1 reached for CPU quota in VM.");
-            return Err(Refusal::new(AUTHORIZATION, why));
+            return Err(NebulaError::new(AUTHORIZATION, why));
         }
         let value = |name: &str| Some((name.to_owned(), machine.template.get(name)?.to_owned()));
         let old: Vector = ["CPU", "MEMORY", "VCPU"].into_iter().filter_map(value).collect();
@@ -128,24 +128,24 @@ impl Machines {
             machine.template.set_vector("RESIZE", old.clone());
             machine.enter(State::Active(Lcm::HotplugResize), at);
             let undo = (script == Resize::DoesNothing).then_some(old);
-            machine.agenda.add(later(at, pace.resize_ms), Turn::EndResize { undo });
+            machine.agenda.add(later(at, delay_times.resize_ms), Turn::EndResize { undo });
         }
         Ok(())
     }
 
     pub(crate) fn resize_disk(
         &mut self,
-        caller: &Caller,
+        caller: &AuthenticatedUser,
         id: i32,
         (disk, size): (i32, &str),
         lasts_ms: u64,
         at: OffsetDateTime,
-    ) -> Result<(), Refusal> {
-        let refuse = |why: String| Err(Refusal::new(ACTION, why));
+    ) -> Result<(), NebulaError> {
+        let refuse = |why: String| Err(NebulaError::new(ACTION, why));
         let Ok(wanted) = size.parse::<i64>() else {
             return refuse("Disk SIZE is not a valid integer".into());
         };
-        let machine = self.change(caller, id, Right::Manage)?;
+        let machine = self.change(caller, id, NebulaRight::Manage)?;
         let Some(current) = machine.disk_size(disk) else {
             return refuse("VM disk does not exist".into());
         };

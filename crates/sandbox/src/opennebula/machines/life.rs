@@ -5,11 +5,11 @@ use std::collections::VecDeque;
 use time::OffsetDateTime;
 use time::macros::format_description;
 
-use super::machine::Machine;
+use super::machine::SimulatedVm;
 use super::state::{Lcm, State};
 use crate::delays::later;
-use crate::opennebula::pace::Pace;
-use crate::opennebula::template::{Template, Vector};
+use crate::opennebula::delay_times::NebulaDelays;
+use crate::opennebula::template::{TemplateText, Vector};
 
 /// A change that comes by itself.
 #[derive(Debug, Clone)]
@@ -55,7 +55,7 @@ impl Agenda {
     }
 }
 
-impl Machine {
+impl SimulatedVm {
     /// Lets it live on until then.
     pub(super) fn settle(&mut self, now: OffsetDateTime) {
         while let Some((at, turn)) = self.agenda.next_due(now) {
@@ -88,53 +88,63 @@ impl Machine {
     }
 
     /// From nothing to running.
-    pub(super) fn plan_birth(&mut self, pace: &Pace, at: OffsetDateTime, fate: Fate) {
-        let deployed = later(at, pace.pending_in(self.release));
-        if fate == Fate::Waits {
+    pub(super) fn plan_new_machine(
+        &mut self,
+        delay_times: &NebulaDelays,
+        at: OffsetDateTime,
+        outcome: StartOutcome,
+    ) {
+        let deployed = later(at, delay_times.pending_in(self.release));
+        if outcome == StartOutcome::Waits {
             self.explained_from = Some(deployed);
             return;
         }
         self.agenda.add(deployed, Turn::Enter(State::Active(Lcm::Init)));
         self.agenda.add(deployed, Turn::Enter(State::Active(Lcm::Prolog)));
-        let copied = later(deployed, pace.prolog_ms);
+        let copied = later(deployed, delay_times.prolog_ms);
         self.agenda.add(copied, Turn::Enter(State::Active(Lcm::Boot)));
-        self.plan_boot(pace, copied, fate);
+        self.plan_boot(delay_times, copied, outcome);
     }
 
     /// From booting to running.
-    pub(super) fn plan_boot(&mut self, pace: &Pace, at: OffsetDateTime, fate: Fate) {
-        let booted = later(at, pace.boot_ms);
-        match fate {
-            Fate::Runs => {
+    pub(super) fn plan_boot(
+        &mut self,
+        delay_times: &NebulaDelays,
+        at: OffsetDateTime,
+        outcome: StartOutcome,
+    ) {
+        let booted = later(at, delay_times.boot_ms);
+        match outcome {
+            StartOutcome::Runs => {
                 self.agenda.add(booted, Turn::Enter(State::Active(Lcm::Running)));
                 if self.reports_ready() && !self.is_ready() {
-                    self.agenda.add(later(booted, pace.ready_ms), Turn::Ready);
+                    self.agenda.add(later(booted, delay_times.ready_ms), Turn::Ready);
                 }
             }
-            Fate::FailsToBoot => self.agenda.add(booted, Turn::FailBoot),
-            Fate::BootsForEver | Fate::Waits => {}
+            StartOutcome::FailsToBoot => self.agenda.add(booted, Turn::FailBoot),
+            StartOutcome::BootsForEver | StartOutcome::Waits => {}
         }
     }
 
     /// The way out. The first look still sees it run, and the other states come one after the other. A machine that
     /// is off has nothing to shut down.
-    pub(super) fn plan_shutdown(&mut self, pace: &Pace, at: OffsetDateTime) {
+    pub(super) fn plan_shutdown(&mut self, delay_times: &NebulaDelays, at: OffsetDateTime) {
         self.agenda.clear();
         self.template.remove("RESIZE");
-        let third = pace.terminate_ms / 3;
+        let third = delay_times.terminate_ms / 3;
         if matches!(self.state, State::Active(_)) {
             self.agenda.add(later(at, third), Turn::Enter(State::Active(Lcm::Shutdown)));
         }
         self.agenda.add(later(at, 2 * third), Turn::Enter(State::Active(Lcm::Epilog)));
-        self.agenda.add(later(at, pace.terminate_ms), Turn::Enter(State::Done));
+        self.agenda.add(later(at, delay_times.terminate_ms), Turn::Enter(State::Done));
     }
 
     /// The short way out. The state of the cleanup is over too soon to be seen.
-    pub(super) fn plan_delete(&mut self, pace: &Pace, at: OffsetDateTime) {
+    pub(super) fn plan_delete(&mut self, delay_times: &NebulaDelays, at: OffsetDateTime) {
         self.agenda.clear();
         self.template.remove("RESIZE");
         let is_active = matches!(self.state, State::Active(_));
-        let end = if is_active { later(at, pace.terminate_ms) } else { at };
+        let end = if is_active { later(at, delay_times.terminate_ms) } else { at };
         self.agenda.add(end, Turn::Enter(State::Done));
     }
 
@@ -146,7 +156,7 @@ impl Machine {
 
 /// How the life of a machine begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Fate {
+pub(crate) enum StartOutcome {
     Runs,
     FailsToBoot,
     BootsForEver,
@@ -162,7 +172,7 @@ fn log_time(at: OffsetDateTime) -> String {
     at.format(&format).unwrap_or_default()
 }
 
-fn restore(template: &mut Template, old: &Vector) {
+fn restore(template: &mut TemplateText, old: &Vector) {
     for (name, value) in old {
         template.set(name, value.as_str());
     }

@@ -7,19 +7,19 @@ use time::OffsetDateTime;
 use super::life::Agenda;
 use super::state::{Lcm, State};
 use crate::opennebula::release::Release;
-use crate::opennebula::template::{Template, Vector};
-use crate::opennebula::users::{Caller, Owned, Permissions};
+use crate::opennebula::template::{TemplateText, Vector};
+use crate::opennebula::users::{AuthenticatedUser, Owned, Permissions};
 
 const HOST: &str = "dummy-host-0";
 
 #[derive(Debug)]
-pub(crate) struct Machine {
+pub(crate) struct SimulatedVm {
     pub(crate) id: i32,
-    pub(crate) owner: Caller,
+    pub(crate) owner: AuthenticatedUser,
     pub(crate) permissions: Permissions,
     pub(crate) name: String,
-    pub(crate) template: Template,
-    pub(crate) user_template: Template,
+    pub(crate) template: TemplateText,
+    pub(crate) user_template: TemplateText,
     /// The one that it was made in.
     pub(super) release: Release,
     pub(super) state: State,
@@ -49,7 +49,7 @@ pub(super) struct Span {
     pub(super) end: i64,
 }
 
-impl Machine {
+impl SimulatedVm {
     pub(crate) fn state(&self) -> State {
         self.state
     }
@@ -160,14 +160,14 @@ impl Machine {
     }
 }
 
-impl Owned for Machine {
+impl Owned for SimulatedVm {
     const OBJECT: &'static str = "VM";
 
     fn id(&self) -> i32 {
         self.id
     }
 
-    fn owner(&self) -> &Caller {
+    fn owner(&self) -> &AuthenticatedUser {
         &self.owner
     }
 

@@ -2,10 +2,10 @@
 
 mod act;
 mod admission;
-mod birth;
 mod capacity;
 mod life;
 mod machine;
+mod new_machine;
 mod shape;
 mod state;
 
@@ -15,19 +15,19 @@ use std::sync::Arc;
 use time::OffsetDateTime;
 
 pub(crate) use self::admission::RESTRICTED;
-pub(crate) use self::birth::{Birth, extended};
 pub(crate) use self::capacity::Resize;
-pub(crate) use self::life::Fate;
-pub(crate) use self::machine::Machine;
+pub(crate) use self::life::StartOutcome;
+pub(crate) use self::machine::SimulatedVm;
+pub(crate) use self::new_machine::{NewMachine, extended};
 pub(crate) use self::state::{Lcm, State};
-use super::refusal::Refusal;
-use super::template::Template;
-use super::users::{Caller, Owned, Right};
+use super::call_error::NebulaError;
+use super::template::TemplateText;
+use super::users::{AuthenticatedUser, NebulaRight, Owned};
 use crate::loopback::Network;
 
 #[derive(Debug)]
 pub(crate) struct Machines {
-    by_id: BTreeMap<i32, Machine>,
+    by_id: BTreeMap<i32, SimulatedVm>,
     /// Those that have not ended; the others can only be read.
     living: BTreeSet<i32>,
     /// Those to which something will happen by itself.
@@ -59,49 +59,59 @@ impl Machines {
                 machine.addresses().for_each(|address| self.network.release(address));
             }
         }
-        self.busy.retain(|id| self.by_id.get(id).is_some_and(Machine::is_busy));
+        self.busy.retain(|id| self.by_id.get(id).is_some_and(SimulatedVm::is_busy));
         ended
     }
 
-    pub(crate) fn get(&self, id: i32) -> Option<&Machine> {
+    pub(crate) fn get(&self, id: i32) -> Option<&SimulatedVm> {
         self.by_id.get(&id)
     }
 
     /// Newest first, as oned lists them.
-    pub(super) fn newest_first(&self) -> impl Iterator<Item = &Machine> {
+    pub(super) fn newest_first(&self) -> impl Iterator<Item = &SimulatedVm> {
         self.by_id.values().rev()
     }
 
-    pub(super) fn living(&self) -> impl Iterator<Item = &Machine> {
+    pub(super) fn living(&self) -> impl Iterator<Item = &SimulatedVm> {
         self.living.iter().filter_map(|id| self.by_id.get(id))
     }
 
     /// A machine that the caller has this right to, as oned finds it for a call.
-    pub(super) fn open(&self, caller: &Caller, id: i32, right: Right) -> Result<&Machine, Refusal> {
+    pub(super) fn open(
+        &self,
+        caller: &AuthenticatedUser,
+        id: i32,
+        right: NebulaRight,
+    ) -> Result<&SimulatedVm, NebulaError> {
         if id < 0 {
-            return Err(Refusal::unauthorized(caller, right, Machine::OBJECT, None));
+            return Err(NebulaError::unauthorized(caller, right, SimulatedVm::OBJECT, None));
         }
-        let machine = self.by_id.get(&id).ok_or_else(|| Refusal::missing("virtual machine", id))?;
+        let machine = self.by_id.get(&id).ok_or_else(|| NebulaError::missing("virtual machine", id))?;
         machine.require(caller, right)?;
         Ok(machine)
     }
 
     /// The same, for a change after which something may happen by itself.
-    fn change(&mut self, caller: &Caller, id: i32, right: Right) -> Result<&mut Machine, Refusal> {
+    fn change(
+        &mut self,
+        caller: &AuthenticatedUser,
+        id: i32,
+        right: NebulaRight,
+    ) -> Result<&mut SimulatedVm, NebulaError> {
         self.open(caller, id, right)?;
         self.busy.insert(id);
-        self.by_id.get_mut(&id).ok_or_else(|| Refusal::missing("virtual machine", id))
+        self.by_id.get_mut(&id).ok_or_else(|| NebulaError::missing("virtual machine", id))
     }
 
     /// Changes what the user may write on a machine.
     pub(super) fn update(
         &mut self,
-        caller: &Caller,
+        caller: &AuthenticatedUser,
         id: i32,
-        template: Template,
+        template: TemplateText,
         appends: bool,
-    ) -> Result<(), Refusal> {
-        let machine = self.change(caller, id, Right::Manage)?;
+    ) -> Result<(), NebulaError> {
+        let machine = self.change(caller, id, NebulaRight::Manage)?;
         if appends {
             machine.user_template.merge(template);
         } else {

@@ -2,9 +2,9 @@
 
 use time::OffsetDateTime;
 
-use super::machine::{Machine, Record};
+use super::machine::{Record, SimulatedVm};
 use crate::opennebula::release::Release;
-use crate::opennebula::template::{Template, Value};
+use crate::opennebula::template::{TemplateText, TemplateValue};
 use crate::opennebula::xml::{write, write_head, write_permissions, write_template};
 
 /// Of what the user wrote, a list in short has only these.
@@ -34,7 +34,7 @@ const OF_SHORT_DISK: &[&str] = &[
 ];
 const OF_SHORT_NIC: &[&str] = &["IP", "MAC", "NETWORK", "NETWORK_ID", "NIC_ID", "SECURITY_GROUPS"];
 
-impl Machine {
+impl SimulatedVm {
     pub(crate) fn to_pool_xml(&self, is_extended: bool) -> String {
         if is_extended { self.to_xml() } else { self.to_short_xml() }
     }
@@ -69,13 +69,13 @@ impl Machine {
         out
     }
 
-    fn short_template(&self) -> Template {
+    fn short_template(&self) -> TemplateText {
         let mut short = self.template.clone().split_off(|name| OF_SHORT_TEMPLATE.contains(&name));
         for (name, members) in [("DISK", OF_SHORT_DISK), ("NIC", OF_SHORT_NIC)] {
             for vector in self.template.vectors(name) {
                 let taken = vector.iter().filter(|(member, _)| members.contains(&member.as_str()));
                 let taken = taken.map(|(member, text)| (member.clone(), text.clone())).collect();
-                short.add(name, Value::Vector(taken));
+                short.add(name, TemplateValue::Vector(taken));
             }
         }
         short
@@ -151,7 +151,7 @@ impl Machine {
     fn write_host(&self, out: &mut String, seq: usize) {
         write(out, "OID", self.id);
         write(out, "SEQ", seq);
-        write(out, "HOSTNAME", Machine::host());
+        write(out, "HOSTNAME", SimulatedVm::host());
         write(out, "HID", 0);
         write(out, "CID", 0);
     }

@@ -1,6 +1,6 @@
 //! The methods that oned knows, with their parameters.
 
-use crate::opennebula::xmlrpc::{Fault, Params};
+use crate::opennebula::xmlrpc::{Params, XmlRpcFault};
 
 /// A call whose parameters are right. Who may do it is asked later.
 #[derive(Debug)]
@@ -50,7 +50,7 @@ pub(super) struct Range {
 
 impl Command {
     /// The first parameter, which is the session, is taken already.
-    pub(super) fn read(method: &str, mut params: Params) -> Result<Self, Fault> {
+    pub(super) fn read(method: &str, mut params: Params) -> Result<Self, XmlRpcFault> {
         let params = &mut params;
         Ok(match method {
             "one.system.version" => Command::Version,
@@ -67,7 +67,7 @@ impl Command {
 }
 
 impl OnDocuments {
-    fn read(method: &str, params: &mut Params) -> Result<Self, Fault> {
+    fn read(method: &str, params: &mut Params) -> Result<Self, XmlRpcFault> {
         Ok(match method {
             "one.document.allocate" => {
                 OnDocuments::Allocate { template: params.text()?, kind: params.integer()? }
@@ -99,13 +99,13 @@ impl OnDocuments {
             "one.documentpool.info" => {
                 OnDocuments::Pool { range: Range::read(params)?, kind: params.integer()? }
             }
-            _ => return Err(Fault::unknown_method(method)),
+            _ => return Err(XmlRpcFault::unknown_method(method)),
         })
     }
 }
 
 impl OnMachines {
-    fn read(method: &str, params: &mut Params) -> Result<Self, Fault> {
+    fn read(method: &str, params: &mut Params) -> Result<Self, XmlRpcFault> {
         Ok(match method {
             "one.template.info" => {
                 let (id, is_extended) = (params.integer()?, params.optional_boolean()?);
@@ -147,13 +147,13 @@ impl OnMachines {
             }
             "one.vm.action" => OnMachines::Action { action: params.text()?, id: params.integer()? },
             "one.vm.recover" => OnMachines::Recover { id: params.integer()?, operation: params.integer()? },
-            _ => return Err(Fault::unknown_method(method)),
+            _ => return Err(XmlRpcFault::unknown_method(method)),
         })
     }
 }
 
 impl Range {
-    fn read(params: &mut Params) -> Result<Self, Fault> {
+    fn read(params: &mut Params) -> Result<Self, XmlRpcFault> {
         Ok(Range { whose: params.integer()?, start: params.integer()?, end: params.integer()? })
     }
 }

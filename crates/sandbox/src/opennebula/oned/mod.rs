@@ -16,25 +16,25 @@ use axum::middleware;
 use axum::response::{IntoResponse, Response};
 use tracing::debug;
 
-use self::carry_out::Counter;
+use self::carry_out::OnedSession;
 use self::command::{Command, OnDocuments};
+use super::call_error::{AUTHENTICATION, INTERNAL, NebulaError};
 use super::documents::SERVICE;
 use super::faults::NebulaFault;
-use super::refusal::{AUTHENTICATION, INTERNAL, Refusal};
-use super::xmlrpc::{Call, Fault, refusal_to_xml};
+use super::xmlrpc::{XmlRpcCall, XmlRpcFault, error_to_xml};
 use super::{OpenNebula, connections};
 use crate::faults::{self, Faults, Gate};
 use crate::graphql::GRAPHQL_BYTES_MAX;
-use crate::ledger::System;
+use crate::ledger::LedgerSystem;
 
 const PATH: &str = "/RPC2";
 const SERVER: HeaderValue = HeaderValue::from_static("Xmlrpc-c_Abyss/1.33.14");
 
 pub(super) fn routes(one: &OpenNebula, faults: &Arc<Faults>) -> Router {
-    let gate = Gate { system: System::Oned, faults: Arc::clone(faults) };
+    let gate = Gate { system: LedgerSystem::Oned, faults: Arc::clone(faults) };
     Router::new()
         .fallback(answer)
-        .layer(middleware::from_fn_with_state(gate, faults::strike))
+        .layer(middleware::from_fn_with_state(gate, faults::hit))
         .layer(middleware::from_fn(connections::count_call))
         .layer(DefaultBodyLimit::max(GRAPHQL_BYTES_MAX))
         .with_state(one.clone())
@@ -80,28 +80,28 @@ fn page(status: StatusCode, why: &str) -> Response {
 
 impl OpenNebula {
     /// One XML-RPC call and its answer, which is a refusal as often as not.
-    fn call(&self, body: &str) -> Result<String, Fault> {
-        let Call { method, mut params } = Call::read(body)?;
+    fn call(&self, body: &str) -> Result<String, XmlRpcFault> {
+        let XmlRpcCall { method, mut params } = XmlRpcCall::read(body)?;
         let session = params.text();
-        let command = Command::read(&method, params.of_release(self.nebula.estate().release));
+        let command = Command::read(&method, params.of_release(self.nebula.nebula_state().release));
         // An unknown method is told before anything else, also where there is not even a session.
         let (command, session) = match (command, session) {
-            (Err(fault), _) if fault == Fault::unknown_method(&method) => return Err(fault),
+            (Err(fault), _) if fault == XmlRpcFault::unknown_method(&method) => return Err(fault),
             (command, session) => (command?, session?),
         };
         let replied = self.carry_out(&method, &session, command);
         Ok(match replied {
             Ok(reply) => reply,
-            Err(refusal) => {
-                debug!(method, errno = refusal.errno, "oned refuses");
-                refusal_to_xml(&refusal, &method)
+            Err(call_error) => {
+                debug!(method, errno = call_error.errno, "oned refuses");
+                error_to_xml(&call_error, &method)
             }
         })
     }
 
-    fn carry_out(&self, method: &str, session: &str, command: Command) -> Result<String, Refusal> {
+    fn carry_out(&self, method: &str, session: &str, command: Command) -> Result<String, NebulaError> {
         if self.nebula.faults.hits(NebulaFault::Election, method) {
-            return Err(Refusal::new(INTERNAL, "Cannot process request, oned cluster in election mode"));
+            return Err(NebulaError::new(INTERNAL, "Cannot process request, oned cluster in election mode"));
         }
         match &command {
             Command::Documents(OnDocuments::Info(id)) => self.flow.settle_for_oned(|service| service == *id),
@@ -110,13 +110,15 @@ impl OpenNebula {
             }
             _ => self.flow.settle(),
         }
-        let mut estate = self.nebula.estate();
-        estate.requests = estate.requests.wrapping_add(1) & i32::MAX;
+        let mut nebula_state = self.nebula.nebula_state();
+        nebula_state.requests = nebula_state.requests.wrapping_add(1) & i32::MAX;
         let now = self.nebula.now();
         let caller = session
             .split_once(':')
-            .and_then(|(user, secret)| estate.users.authenticate(user, secret, now))
-            .ok_or_else(|| Refusal::new(AUTHENTICATION, "User couldn't be authenticated, aborting call."))?;
-        Ok(Counter { estate: &mut estate, caller, now }.carry_out(command)?.to_xml())
+            .and_then(|(user, secret)| nebula_state.users.authenticate(user, secret, now))
+            .ok_or_else(|| {
+                NebulaError::new(AUTHENTICATION, "User couldn't be authenticated, aborting call.")
+            })?;
+        Ok(OnedSession { nebula_state: &mut nebula_state, caller, now }.carry_out(command)?.to_xml())
     }
 }

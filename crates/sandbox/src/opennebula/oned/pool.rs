@@ -1,8 +1,8 @@
 //! Lists of documents and machines: whose, and which part of them.
 
 use super::command::Range;
-use crate::opennebula::refusal::{Refusal, XML_RPC_API};
-use crate::opennebula::users::{Caller, Owned, Right};
+use crate::opennebula::call_error::{NebulaError, XML_RPC_API};
+use crate::opennebula::users::{AuthenticatedUser, NebulaRight, Owned};
 
 /// The own group.
 const WHOSE_MIN: i32 = -4;
@@ -11,11 +11,11 @@ impl Range {
     /// What the caller sees of a list that has its newest first.
     pub(super) fn of<'a, T: Owned>(
         self,
-        caller: &Caller,
+        caller: &AuthenticatedUser,
         newest_first: impl Iterator<Item = &'a T>,
     ) -> Vec<&'a T> {
-        let seen =
-            newest_first.filter(|one| self.is_meant(caller, *one) && one.is_open_to(caller, Right::Use));
+        let seen = newest_first
+            .filter(|one| self.is_meant(caller, *one) && one.is_open_to(caller, NebulaRight::Use));
         match (usize::try_from(self.start), self.end) {
             // A page: so many after so many.
             (Ok(offset), end) if end < -1 => {
@@ -30,11 +30,11 @@ impl Range {
         }
     }
 
-    pub(super) fn check(self, why: &str) -> Result<(), Refusal> {
-        if self.whose < WHOSE_MIN { Err(Refusal::new(XML_RPC_API, why)) } else { Ok(()) }
+    pub(super) fn check(self, why: &str) -> Result<(), NebulaError> {
+        if self.whose < WHOSE_MIN { Err(NebulaError::new(XML_RPC_API, why)) } else { Ok(()) }
     }
 
-    fn is_meant(self, caller: &Caller, one: &impl Owned) -> bool {
+    fn is_meant(self, caller: &AuthenticatedUser, one: &impl Owned) -> bool {
         let owner = one.owner();
         match self.whose {
             -4 => owner.gid == caller.gid,

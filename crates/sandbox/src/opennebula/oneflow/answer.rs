@@ -9,8 +9,8 @@ use serde::{Serialize, Serializer};
 use serde_json::json;
 use serde_json::value::RawValue;
 
+use crate::opennebula::call_error::{AUTHENTICATION, AUTHORIZATION, NO_EXISTS, NebulaError};
 use crate::opennebula::documents::Document;
-use crate::opennebula::refusal::{AUTHENTICATION, AUTHORIZATION, NO_EXISTS, Refusal};
 use crate::opennebula::release::Release;
 use crate::opennebula::users::Permissions;
 
@@ -19,7 +19,7 @@ const CRASH_LABEL: &str = "text/html";
 const CRASH_BYTES_MIN: usize = 100 * 1024;
 
 #[derive(Debug)]
-pub(super) enum Answer {
+pub(super) enum FlowResponse {
     Text(StatusCode, String),
     /// Nothing to say.
     Done,
@@ -27,73 +27,73 @@ pub(super) enum Answer {
     Crash(String),
 }
 
-impl Answer {
+impl FlowResponse {
     pub(super) fn refused(why: impl Into<String>) -> Self {
-        Answer::Text(StatusCode::INTERNAL_SERVER_ERROR, why.into())
+        FlowResponse::Text(StatusCode::INTERNAL_SERVER_ERROR, why.into())
     }
 
     pub(super) fn invalid(why: impl Into<String>) -> Self {
-        Answer::Text(StatusCode::BAD_REQUEST, why.into())
+        FlowResponse::Text(StatusCode::BAD_REQUEST, why.into())
     }
 
     /// An error that OneFlow did not expect: a page for people, and from 7.4 on JSON.
     pub(super) fn crash(release: Release, class: &str, reason: &str, uri: &Uri) -> Self {
         match release {
-            Release::Six => Answer::Crash(format!("{class} at {}", uri.path())),
+            Release::Six => FlowResponse::Crash(format!("{class} at {}", uri.path())),
             Release::Seven => {
                 let said = json!({"message": "Internal server error", "reason": reason});
-                Answer::refused(said.to_string())
+                FlowResponse::refused(said.to_string())
             }
         }
     }
 
     pub(super) fn unauthenticated(why: &str) -> Self {
-        Answer::Text(StatusCode::UNAUTHORIZED, why.to_owned())
+        FlowResponse::Text(StatusCode::UNAUTHORIZED, why.to_owned())
     }
 
     /// OneFlow mixes the two up: who is not authorized gets 401, and who is not authenticated 403.
-    pub(super) fn from_oned(refusal: &Refusal, method: &str) -> Self {
-        let status = match refusal.errno {
+    pub(super) fn from_oned(call_error: &NebulaError, method: &str) -> Self {
+        let status = match call_error.errno {
             AUTHORIZATION => StatusCode::UNAUTHORIZED,
             AUTHENTICATION => StatusCode::FORBIDDEN,
             NO_EXISTS => StatusCode::NOT_FOUND,
             _ => StatusCode::INTERNAL_SERVER_ERROR,
         };
-        Answer::Text(status, refusal.text(method))
+        FlowResponse::Text(status, call_error.text(method))
     }
 
     /// A document of another type is not found either, but in other words.
     pub(super) fn of_another_type(id: i32) -> Self {
-        Answer::refused(format!("[DocumentInfo] Error getting document [{id}]."))
+        FlowResponse::refused(format!("[DocumentInfo] Error getting document [{id}]."))
     }
 
     pub(super) fn document(status: StatusCode, document: &Document) -> Self {
         match DocumentView::of(document) {
-            Some(view) => Answer::json(status, &json_of("DOCUMENT", &view)),
-            None => Answer::of_another_type(document.id),
+            Some(view) => FlowResponse::json(status, &json_of("DOCUMENT", &view)),
+            None => FlowResponse::of_another_type(document.id),
         }
     }
 
     pub(super) fn pool<'a>(documents: impl Iterator<Item = &'a Document>) -> Self {
         let views: Vec<DocumentView> = documents.filter_map(DocumentView::of).collect();
         if views.is_empty() {
-            return Answer::json(StatusCode::OK, &json!({"DOCUMENT_POOL": {}}));
+            return FlowResponse::json(StatusCode::OK, &json!({"DOCUMENT_POOL": {}}));
         }
-        Answer::json(StatusCode::OK, &json_of("DOCUMENT_POOL", &json_of("DOCUMENT", &views)))
+        FlowResponse::json(StatusCode::OK, &json_of("DOCUMENT_POOL", &json_of("DOCUMENT", &views)))
     }
 
     fn json(status: StatusCode, value: &impl Serialize) -> Self {
         let text = serde_json::to_string_pretty(value).expect("a document is plain text and JSON");
-        Answer::Text(status, text)
+        FlowResponse::Text(status, text)
     }
 }
 
-impl IntoResponse for Answer {
+impl IntoResponse for FlowResponse {
     fn into_response(self) -> Response {
         let (status, label, text) = match self {
-            Answer::Text(status, text) => (status, Some(LABEL), text),
-            Answer::Done => (StatusCode::NO_CONTENT, None, String::new()),
-            Answer::Crash(title) => {
+            FlowResponse::Text(status, text) => (status, Some(LABEL), text),
+            FlowResponse::Done => (StatusCode::NO_CONTENT, None, String::new()),
+            FlowResponse::Crash(title) => {
                 let page = crash_page(&title);
                 (StatusCode::INTERNAL_SERVER_ERROR, Some(CRASH_LABEL), page)
             }

@@ -17,13 +17,13 @@ pub(super) const CARDINALITY_MAX: u32 = 32;
 const LOG_LINES_MAX: usize = 50;
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Body {
+pub(super) struct FlowBody {
     pub(super) name: String,
     pub(super) deployment: String,
     pub(super) description: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) ready_status_gate: Option<bool>,
-    pub(super) roles: Vec<Role>,
+    pub(super) roles: Vec<FlowRole>,
     #[serde(flatten)]
     pub(super) others: BTreeMap<String, Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -37,7 +37,7 @@ pub(super) struct Body {
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Role {
+pub(super) struct FlowRole {
     /// Only 7.4 says that a role is made of machines.
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     pub(super) kind: Option<String>,
@@ -60,7 +60,7 @@ pub(super) struct Role {
     #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
     pub(super) cooldown: Option<u32>,
     #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
-    pub(super) nodes: Option<Vec<Node>>,
+    pub(super) nodes: Option<Vec<FlowNode>>,
     #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
     pub(super) on_hold: Option<bool>,
     #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
@@ -68,7 +68,7 @@ pub(super) struct Role {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub(super) struct Node {
+pub(super) struct FlowNode {
     pub(super) deploy_id: i32,
     pub(super) vm_info: Value,
 }
@@ -80,9 +80,9 @@ pub(super) struct LogLine {
     pub(super) message: String,
 }
 
-impl Body {
+impl FlowBody {
     /// Says in OneFlow's words which key is missing or wrong.
-    pub(super) fn parse(mut members: Map<String, Value>, release: Release) -> Result<Body, String> {
+    pub(super) fn parse(mut members: Map<String, Value>, release: Release) -> Result<FlowBody, String> {
         validate(&mut members, release)?;
         serde_json::from_value(Value::Object(members))
             .map_err(|error| format!("KEY: the template is invalid: {error};"))
@@ -96,17 +96,17 @@ impl Body {
     }
 }
 
-impl Role {
+impl FlowRole {
     /// The VM template, by the name of either release.
     pub(super) fn template(&self) -> i32 {
         self.vm_template.or(self.template_id).unwrap_or(-1)
     }
 
-    pub(super) fn nodes(&self) -> &[Node] {
+    pub(super) fn nodes(&self) -> &[FlowNode] {
         self.nodes.as_deref().unwrap_or_default()
     }
 
-    pub(super) fn nodes_mut(&mut self) -> &mut Vec<Node> {
+    pub(super) fn nodes_mut(&mut self) -> &mut Vec<FlowNode> {
         self.nodes.get_or_insert_default()
     }
 

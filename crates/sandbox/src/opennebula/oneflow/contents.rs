@@ -8,10 +8,10 @@ use std::fmt::Write;
 
 use serde_json::{Map, Value as Json};
 
-use super::body::{Body, Role};
+use super::body::{FlowBody, FlowRole};
 use super::merge::{Lists, deep_merged};
 use crate::opennebula::release::Release;
-use crate::opennebula::template::{Template, Value, Vector};
+use crate::opennebula::template::{TemplateText, TemplateValue, Vector};
 
 /// What a text can refer to.
 pub(super) struct Terms<'a> {
@@ -22,7 +22,7 @@ pub(super) struct Terms<'a> {
     pub(super) of_role: &'a dyn Fn(&str, &str) -> Option<String>,
 }
 
-pub(super) fn text(role: &Role, template: &Template, terms: &Terms<'_>, release: Release) -> String {
+pub(super) fn text(role: &FlowRole, template: &TemplateText, terms: &Terms<'_>, release: Release) -> String {
     let (service, name) = (terms.service, &role.name);
     let text = match release {
         Release::Six => {
@@ -43,14 +43,14 @@ pub(super) fn text(role: &Role, template: &Template, terms: &Terms<'_>, release:
 }
 
 /// A line `APPEND="A,B"` keeps these attributes of the VM template beside those of the text.
-fn with_kept(contents: &str, template: &Template) -> String {
+fn with_kept(contents: &str, template: &TemplateText) -> String {
     let append = contents.lines().find_map(|line| line.trim().strip_prefix("APPEND="));
     let mut text = String::new();
     for name in append.into_iter().flat_map(|names| names.trim_matches('"').split(',')) {
         for attribute in template.iter().filter(|attribute| attribute.name == name.trim()) {
             match &attribute.value {
-                Value::Text(value) => write_text(&mut text, &attribute.name, value),
-                Value::Vector(vector) => write_vector(&mut text, &attribute.name, vector),
+                TemplateValue::Text(value) => write_text(&mut text, &attribute.name, value),
+                TemplateValue::Vector(vector) => write_vector(&mut text, &attribute.name, vector),
             }
         }
     }
@@ -59,12 +59,14 @@ fn with_kept(contents: &str, template: &Template) -> String {
 }
 
 /// An attribute that appears several times is a list.
-fn json_of(template: &Template) -> Map<String, Json> {
+fn json_of(template: &TemplateText) -> Map<String, Json> {
     let mut members = Map::new();
     for attribute in template.iter() {
         let value = match &attribute.value {
-            Value::Text(text) => Json::from(text.as_str()),
-            Value::Vector(vector) => vector.iter().map(|(key, text)| (key.clone(), text.as_str())).collect(),
+            TemplateValue::Text(text) => Json::from(text.as_str()),
+            TemplateValue::Vector(vector) => {
+                vector.iter().map(|(key, text)| (key.clone(), text.as_str())).collect()
+            }
         };
         match members.get_mut(&attribute.name) {
             Some(Json::Array(values)) => values.push(value),
@@ -119,7 +121,7 @@ fn write_vector(text: &mut String, name: &str, vector: &Vector) {
 }
 
 /// The values that may be named by `$name`, wherever the caller put them.
-pub(super) fn values(body: &Body) -> BTreeMap<String, String> {
+pub(super) fn values(body: &FlowBody) -> BTreeMap<String, String> {
     let mut values = BTreeMap::new();
     for key in ["custom_attrs_values", "user_inputs_values"] {
         let named = body.others.get(key).and_then(Json::as_object);
@@ -166,15 +168,15 @@ mod tests {
 
     use super::*;
 
-    fn role(json: Json) -> Role {
+    fn role(json: Json) -> FlowRole {
         serde_json::from_value(json).unwrap()
     }
 
-    fn template() -> Template {
-        let mut template = Template::default();
+    fn template() -> TemplateText {
+        let mut template = TemplateText::default();
         template.set("CPU", "1");
         template.set_vector("CONTEXT", [("NETWORK".into(), "YES".into()), ("A".into(), "old".into())].into());
-        template.add("DISK", Value::Vector([("IMAGE".into(), "x".into())].into()));
+        template.add("DISK", TemplateValue::Vector([("IMAGE".into(), "x".into())].into()));
         template
     }
 

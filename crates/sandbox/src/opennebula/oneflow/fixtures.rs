@@ -3,12 +3,12 @@
 use serde_json::{Value, json};
 use time::OffsetDateTime;
 
-use super::body::Body;
+use super::body::FlowBody;
 use crate::opennebula::documents::SERVICE_TEMPLATE;
 use crate::opennebula::release::Release;
-use crate::opennebula::template::Template;
-use crate::opennebula::users::{Caller, Permissions};
-use crate::opennebula::world::Estate;
+use crate::opennebula::template::TemplateText;
+use crate::opennebula::users::{AuthenticatedUser, Permissions};
+use crate::opennebula::world::NebulaState;
 
 /// VM templates by their numbers. The last one does not exist.
 const FUNCTION: i32 = 0;
@@ -24,24 +24,29 @@ const DENIED: i32 = 9;
 const BROKEN: i32 = 10;
 const MISSING: i32 = 999_999;
 
-pub(super) fn add(estate: &mut Estate, now: OffsetDateTime) {
+pub(super) fn add(nebula_state: &mut NebulaState, now: OffsetDateTime) {
     for value in templates() {
         let mut body = read(value).expect("a test reads all fixtures");
         body.registration_time = Some(now.unix_timestamp());
-        let mut template = Template::default();
+        let mut template = TemplateText::default();
         template.set("BODY", serde_json::to_string(&body).expect("a body is plain text and numbers"));
-        let owner = Caller::oneadmin_for_users();
-        let added =
-            estate.documents.add(owner, Permissions::GROUP_USE, Some(&body.name), SERVICE_TEMPLATE, template);
+        let owner = AuthenticatedUser::oneadmin_for_users();
+        let added = nebula_state.documents.add(
+            owner,
+            Permissions::GROUP_USE,
+            Some(&body.name),
+            SERVICE_TEMPLATE,
+            template,
+        );
         added.expect("the names are short");
     }
 }
 
 /// A template that names its VM templates as 7.4 does can be used in that release alone.
-fn read(value: Value) -> Result<Body, String> {
+fn read(value: Value) -> Result<FlowBody, String> {
     let is_seven = value["roles"][0].get("template_id").is_some();
     let Value::Object(members) = value else { return Err("this is no object".into()) };
-    Body::parse(members, if is_seven { Release::Seven } else { Release::Six })
+    FlowBody::parse(members, if is_seven { Release::Seven } else { Release::Six })
 }
 
 fn templates() -> Vec<Value> {

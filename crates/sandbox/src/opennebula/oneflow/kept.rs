@@ -30,18 +30,18 @@ const KEEP_ALIVE: HeaderValue = HeaderValue::from_static("keep-alive");
 
 /// What the requests of one connection share.
 #[derive(Debug, Clone)]
-pub(crate) struct KeptConnection {
+pub(crate) struct IdleConnection {
     connection: Connection,
     ready_at: Arc<Mutex<Option<Instant>>>,
 }
 
-impl Connected<IncomingStream<'_, CuttingListener>> for KeptConnection {
+impl Connected<IncomingStream<'_, CuttingListener>> for IdleConnection {
     fn connect_info(stream: IncomingStream<'_, CuttingListener>) -> Self {
-        KeptConnection { connection: stream.io().connection(), ready_at: Arc::default() }
+        IdleConnection { connection: stream.io().connection(), ready_at: Arc::default() }
     }
 }
 
-impl KeptConnection {
+impl IdleConnection {
     fn is_ready(&self) -> bool {
         self.ready_at().is_none_or(|ready_at| ready_at <= Instant::now())
     }
@@ -86,7 +86,7 @@ impl WebServer {
 /// The outermost middleware.
 pub(super) async fn keep(
     State(server): State<WebServer>,
-    ConnectInfo(kept): ConnectInfo<KeptConnection>,
+    ConnectInfo(kept): ConnectInfo<IdleConnection>,
     mut request: Request,
     next: Next,
 ) -> Response {
@@ -98,8 +98,8 @@ pub(super) async fn keep(
     }
     let mut response = next.run(request).await;
     let (release, ready_ms) = {
-        let estate = server.nebula.estate();
-        (estate.release, estate.pace.kept_ready_ms)
+        let nebula_state = server.nebula.nebula_state();
+        (nebula_state.release, nebula_state.delay_times.kept_ready_ms)
     };
     if release == Release::Seven {
         return response;

@@ -8,16 +8,16 @@ use serde_json::{Map, Value};
 
 use crate::opennebula::release::Release;
 
-type Members = Map<String, Value>;
+type JsonMembers = Map<String, Value>;
 
-pub(super) fn merged(template: &Members, sent: &Members, release: Release) -> Members {
+pub(super) fn merged(template: &JsonMembers, sent: &JsonMembers, release: Release) -> JsonMembers {
     match release {
         Release::Six => by_position(template, sent),
         Release::Seven => by_name(template, sent),
     }
 }
 
-fn by_position(mine: &Members, theirs: &Members) -> Members {
+fn by_position(mine: &JsonMembers, theirs: &JsonMembers) -> JsonMembers {
     let mut result = mine.clone();
     for (key, value) in theirs {
         let merged = match (mine.get(key), value) {
@@ -44,7 +44,7 @@ fn lists_by_position(mine: &[Value], theirs: &[Value]) -> Vec<Value> {
     result
 }
 
-fn by_name(template: &Members, sent: &Members) -> Members {
+fn by_name(template: &JsonMembers, sent: &JsonMembers) -> JsonMembers {
     let (mut template, mut rest) = (template.clone(), sent.clone());
     let roles = rest.get("roles").and_then(Value::as_array).cloned().unwrap_or_default();
     if !roles.is_empty() {
@@ -70,7 +70,7 @@ pub(super) enum Lists {
 }
 
 /// The merge of 7.4: objects are merged, and anything else is replaced.
-pub(super) fn deep_merged(mine: &Members, theirs: &Members, lists: Lists) -> Members {
+pub(super) fn deep_merged(mine: &JsonMembers, theirs: &JsonMembers, lists: Lists) -> JsonMembers {
     let mut result = mine.clone();
     for (key, value) in theirs {
         let merged = match (mine.get(key), value) {

@@ -1,6 +1,6 @@
 //! OneFlow: services of several machines, made from service templates, over REST.
 //!
-//! Templates and services are documents in the pool of oned, so both doors see them under the same numbers.
+//! Templates and services are documents in the pool of oned, so both listeners see them under the same numbers.
 //! The body of a service's document is written anew whenever the service moves on.
 
 mod answer;
@@ -32,19 +32,19 @@ use time::OffsetDateTime;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use self::answer::Answer;
-use self::body::Body;
-pub(super) use self::kept::KeptConnection;
+use self::answer::FlowResponse;
+use self::body::FlowBody;
+pub(super) use self::kept::IdleConnection;
 use self::kept::WebServer;
 use self::service::Service;
 use super::documents::SERVICE;
-use super::users::Caller;
-use super::world::{Estate, Nebula};
+use super::users::AuthenticatedUser;
+use super::world::{Nebula, NebulaState};
 use crate::faults::{self, Faults, Gate};
 use crate::graphql::GRAPHQL_BYTES_MAX;
-use crate::ledger::{Deed, Ledger, System};
+use crate::ledger::{Effect, Ledger, LedgerSystem};
 
-const SERVICE_DEED: Deed = Deed { system: System::Oneflow, kind: "service" };
+const SERVICE_EFFECT: Effect = Effect { system: LedgerSystem::Oneflow, kind: "service" };
 
 /// Where the locks of both are taken, the one on the services comes first.
 #[derive(Debug)]
@@ -58,33 +58,33 @@ pub(crate) struct OneFlow {
 
 impl OneFlow {
     pub(crate) fn new(nebula: Arc<Nebula>, ledger: Arc<Ledger>) -> Self {
-        fixtures::add(&mut nebula.estate(), nebula.now());
+        fixtures::add(&mut nebula.nebula_state(), nebula.now());
         OneFlow { nebula, ledger, services: Mutex::default(), woken: Notify::new() }
     }
 
     /// Lets all services live on until now, so that the rest of the world is as it should be.
     pub(crate) fn settle(&self) {
         let mut services = self.services();
-        let (mut estate, now) = (self.nebula.estate(), self.nebula.now());
+        let (mut nebula_state, now) = (self.nebula.nebula_state(), self.nebula.now());
         for service in services.values_mut().filter(|service| service.state().is_moving()) {
-            if service.settle(&mut estate, now) {
-                write_back(service, &mut estate);
+            if service.settle(&mut nebula_state, now) {
+                write_back(service, &mut nebula_state);
             }
         }
-        self.drop_gone(&mut services, &mut estate);
+        self.drop_gone(&mut services, &mut nebula_state);
     }
 
     /// Lets services live on whose documents are about to be read through oned, where they are as OneFlow shows them.
     pub(crate) fn settle_for_oned(&self, is_read: impl Fn(i32) -> bool) {
         let mut services = self.services();
-        let (mut estate, now) = (self.nebula.estate(), self.nebula.now());
+        let (mut nebula_state, now) = (self.nebula.nebula_state(), self.nebula.now());
         for (_, service) in services.iter_mut().filter(|(id, _)| is_read(**id)) {
-            service.vanish_if_scripted(&estate);
-            if service.settle(&mut estate, now) {
-                write_back(service, &mut estate);
+            service.vanish_if_scripted(&nebula_state);
+            if service.settle(&mut nebula_state, now) {
+                write_back(service, &mut nebula_state);
             }
         }
-        self.drop_gone(&mut services, &mut estate);
+        self.drop_gone(&mut services, &mut nebula_state);
     }
 
     /// Something is on its way that nobody needs to look at.
@@ -93,33 +93,38 @@ impl OneFlow {
     }
 
     /// Allocates the document first; the service begins after its caller has been answered.
-    fn start(&self, caller: &Caller, body: Body, now: OffsetDateTime) -> Result<Answer, Answer> {
+    fn start(
+        &self,
+        caller: &AuthenticatedUser,
+        body: FlowBody,
+        now: OffsetDateTime,
+    ) -> Result<FlowResponse, FlowResponse> {
         let mut services = self.services();
-        let mut estate = self.nebula.estate();
-        let id = calls::allocate(&mut estate, caller, &body, SERVICE)?;
-        self.ledger.make(SERVICE_DEED, &id.to_string(), "");
+        let mut nebula_state = self.nebula.nebula_state();
+        let id = calls::allocate(&mut nebula_state, caller, &body, SERVICE)?;
+        self.ledger.make(SERVICE_EFFECT, &id.to_string(), "");
         let mut service = Service::new(id, caller.clone(), body, now);
-        write_back(&service, &mut estate);
-        let answer = match estate.documents.get(id) {
-            Some(document) => Answer::document(StatusCode::CREATED, document),
-            None => Answer::of_another_type(id),
+        write_back(&service, &mut nebula_state);
+        let answer = match nebula_state.documents.get(id) {
+            Some(document) => FlowResponse::document(StatusCode::CREATED, document),
+            None => FlowResponse::of_another_type(id),
         };
-        service.begin(&estate, now);
-        write_back(&service, &mut estate);
+        service.begin(&nebula_state, now);
+        write_back(&service, &mut nebula_state);
         services.insert(id, service);
         self.woken.notify_one();
         Ok(answer)
     }
 
-    /// Forgets the services that are over, and those whose document somebody deleted through the other door.
-    fn drop_gone(&self, services: &mut BTreeMap<i32, Service>, estate: &mut Estate) {
+    /// Forgets the services that are over, and those whose document somebody deleted through the other listener.
+    fn drop_gone(&self, services: &mut BTreeMap<i32, Service>, nebula_state: &mut NebulaState) {
         services.retain(|id, service| {
             if service.is_gone {
-                estate.documents.remove(*id);
+                nebula_state.documents.remove(*id);
             }
-            let is_kept = estate.documents.get(*id).is_some();
+            let is_kept = nebula_state.documents.get(*id).is_some();
             if !is_kept {
-                self.ledger.take_back(SERVICE_DEED, &id.to_string());
+                self.ledger.take_back(SERVICE_EFFECT, &id.to_string());
             }
             is_kept
         });
@@ -129,17 +134,17 @@ impl OneFlow {
         self.services.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn caller(&self, headers: &HeaderMap) -> Result<Caller, Answer> {
+    fn caller(&self, headers: &HeaderMap) -> Result<AuthenticatedUser, FlowResponse> {
         let (user, secret) = credentials(headers)
-            .ok_or_else(|| Answer::unauthenticated("A username and password must be provided"))?;
-        let caller = self.nebula.estate().users.authenticate(&user, &secret, self.nebula.now());
-        caller.ok_or_else(|| Answer::unauthenticated("Invalid credentials"))
+            .ok_or_else(|| FlowResponse::unauthenticated("A username and password must be provided"))?;
+        let caller = self.nebula.nebula_state().users.authenticate(&user, &secret, self.nebula.now());
+        caller.ok_or_else(|| FlowResponse::unauthenticated("Invalid credentials"))
     }
 }
 
-fn write_back(service: &Service, estate: &mut Estate) {
+fn write_back(service: &Service, nebula_state: &mut NebulaState) {
     let body = serde_json::to_string(&service.body).expect("a body is plain text and numbers");
-    if let Some(document) = estate.documents.get_mut(service.id) {
+    if let Some(document) = nebula_state.documents.get_mut(service.id) {
         document.set_body(body);
     }
 }
@@ -154,7 +159,7 @@ fn credentials(headers: &HeaderMap) -> Option<(String, String)> {
 
 pub(crate) fn routes(flow: &Arc<OneFlow>, faults: &Arc<Faults>, stop: &CancellationToken) -> Router {
     let server = WebServer::new(Arc::clone(&flow.nebula), stop.clone());
-    let gate = Gate { system: System::Oneflow, faults: Arc::clone(faults) };
+    let gate = Gate { system: LedgerSystem::Oneflow, faults: Arc::clone(faults) };
     Router::new()
         .route("/service_template", get(calls::list_templates).post(calls::create_template))
         .route("/service_template/{id}", get(calls::show_template))
@@ -166,7 +171,7 @@ pub(crate) fn routes(flow: &Arc<OneFlow>, faults: &Arc<Faults>, stop: &Cancellat
         .fallback(calls::unknown)
         .method_not_allowed_fallback(calls::unknown)
         .layer(middleware::from_fn_with_state(Arc::clone(flow), authenticate))
-        .layer(middleware::from_fn_with_state(gate, faults::strike))
+        .layer(middleware::from_fn_with_state(gate, faults::hit))
         .layer(middleware::from_fn_with_state(server, kept::keep))
         .layer(DefaultBodyLimit::max(GRAPHQL_BYTES_MAX))
         .with_state(Arc::clone(flow))

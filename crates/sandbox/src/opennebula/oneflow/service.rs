@@ -5,16 +5,16 @@
 use serde_json::json;
 use time::OffsetDateTime;
 
-use super::body::{Body, Node, Role};
+use super::body::{FlowBody, FlowNode, FlowRole};
 use super::contents::{self, Terms};
 use super::state::State;
 use crate::delays::later;
+use crate::opennebula::delay_times::NebulaDelays;
 use crate::opennebula::faults::NebulaFault;
-use crate::opennebula::machines::{Lcm, Machine, State as Vm};
-use crate::opennebula::pace::Pace;
-use crate::opennebula::template::Template;
-use crate::opennebula::users::Caller;
-use crate::opennebula::world::Estate;
+use crate::opennebula::machines::{Lcm, SimulatedVm, State as Vm};
+use crate::opennebula::template::TemplateText;
+use crate::opennebula::users::AuthenticatedUser;
+use crate::opennebula::world::NebulaState;
 
 /// OneFlow's own default.
 const COOLDOWN_S: u32 = 300;
@@ -22,21 +22,21 @@ const COOLDOWN_S: u32 = 300;
 #[derive(Debug)]
 pub(super) struct Service {
     pub(super) id: i32,
-    pub(super) owner: Caller,
-    pub(super) body: Body,
+    pub(super) owner: AuthenticatedUser,
+    pub(super) body: FlowBody,
     /// When the present state ends by itself.
     pub(super) until: Option<OffsetDateTime>,
     /// When its machines should be done with what they are at. If somebody looks much later, that is when
     /// the next thing happened, and not at the time of the look.
     pub(super) expected_at: OffsetDateTime,
-    pub(super) fate: Fate,
+    pub(super) outcome: ServiceEnd,
     /// Nothing is left of it but, perhaps, its machines.
     pub(super) is_gone: bool,
 }
 
 /// The faults that were meant for this service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fate {
+pub(super) enum ServiceEnd {
     Fair,
     NoNodes,
     FailsLater,
@@ -44,13 +44,13 @@ pub(super) enum Fate {
 }
 
 impl Service {
-    pub(super) fn new(id: i32, owner: Caller, mut body: Body, now: OffsetDateTime) -> Self {
+    pub(super) fn new(id: i32, owner: AuthenticatedUser, mut body: FlowBody, now: OffsetDateTime) -> Self {
         body.state = Some(State::Pending);
         body.start_time = Some(now.unix_timestamp());
         for role in &mut body.roles {
             role.state = Some(State::Pending);
         }
-        Service { id, owner, body, until: None, expected_at: now, fate: Fate::Fair, is_gone: false }
+        Service { id, owner, body, until: None, expected_at: now, outcome: ServiceEnd::Fair, is_gone: false }
     }
 
     pub(super) fn state(&self) -> State {
@@ -58,16 +58,20 @@ impl Service {
     }
 
     /// Goes on after the caller has his answer.
-    pub(super) fn begin(&mut self, estate: &Estate, now: OffsetDateTime) {
+    pub(super) fn begin(&mut self, nebula_state: &NebulaState, now: OffsetDateTime) {
         for role in &mut self.body.roles {
             role.cooldown = Some(COOLDOWN_S);
             role.nodes = Some(Vec::new());
             role.on_hold = Some(false);
         }
         self.enter(State::DeployingNets, now);
-        let is_meant = |kind| estate.faults.hits(kind, &self.body.name);
+        let is_meant = |kind| nebula_state.faults.hits(kind, &self.body.name);
         let is_delayed = is_meant(NebulaFault::DelayedNodes);
-        let nets_ms = if is_delayed { estate.pace.delayed_nodes_ms } else { estate.pace.nets_ms };
+        let nets_ms = if is_delayed {
+            nebula_state.delay_times.delayed_nodes_ms
+        } else {
+            nebula_state.delay_times.nets_ms
+        };
         self.until = Some(later(now, nets_ms));
         if is_meant(NebulaFault::FailsDeployingNow) {
             let why = instantiate_failed(
@@ -77,30 +81,30 @@ impl Service {
             );
             self.fail_deploying(0, &why, now);
         } else if is_meant(NebulaFault::NoNodes) {
-            self.fate = Fate::NoNodes;
+            self.outcome = ServiceEnd::NoNodes;
         } else if is_meant(NebulaFault::FailsDeployingLater) {
-            self.fate = Fate::FailsLater;
+            self.outcome = ServiceEnd::FailsLater;
         }
     }
 
     /// Makes every move whose time has come. Answers whether there was one.
-    pub(super) fn settle(&mut self, estate: &mut Estate, now: OffsetDateTime) -> bool {
+    pub(super) fn settle(&mut self, nebula_state: &mut NebulaState, now: OffsetDateTime) -> bool {
         let mut has_moved = false;
-        while !self.is_gone && self.advance(estate, now) {
+        while !self.is_gone && self.advance(nebula_state, now) {
             has_moved = true;
-            estate.settle(now);
+            nebula_state.settle(now);
         }
         has_moved
     }
 
-    fn advance(&mut self, estate: &mut Estate, now: OffsetDateTime) -> bool {
+    fn advance(&mut self, nebula_state: &mut NebulaState, now: OffsetDateTime) -> bool {
         match self.state() {
-            State::DeployingNets => self.leave_nets(estate, now),
-            State::Deploying => self.deploy_on(estate, now),
-            State::Running | State::Warning => self.watch(estate, now),
-            State::Scaling => self.scale_on(estate, now),
+            State::DeployingNets => self.leave_nets(nebula_state, now),
+            State::Deploying => self.deploy_on(nebula_state, now),
+            State::Running | State::Warning => self.watch(nebula_state, now),
+            State::Scaling => self.scale_on(nebula_state, now),
             State::Cooldown => self.cool_down(now),
-            State::Undeploying => self.undeploy_on(estate, now),
+            State::Undeploying => self.undeploy_on(nebula_state, now),
             State::UndeployingNets => {
                 self.is_gone = self.due(now).is_some();
                 self.is_gone
@@ -130,25 +134,25 @@ impl Service {
     }
 
     /// Its document is gone then, and its machines are not.
-    pub(super) fn vanish_if_scripted(&mut self, estate: &Estate) {
-        let name = estate.documents.get(self.id).map_or("", |document| document.name.as_str());
-        self.is_gone |= estate.faults.hits(NebulaFault::ServiceVanishes, name);
+    pub(super) fn vanish_if_scripted(&mut self, nebula_state: &NebulaState) {
+        let name = nebula_state.documents.get(self.id).map_or("", |document| document.name.as_str());
+        self.is_gone |= nebula_state.faults.hits(NebulaFault::ServiceVanishes, name);
     }
 
-    fn leave_nets(&mut self, estate: &mut Estate, now: OffsetDateTime) -> bool {
-        let Some(at) = self.due(now).filter(|_| self.fate != Fate::NoNodes) else { return false };
-        if self.deploy_roles(estate, at).is_err() {
+    fn leave_nets(&mut self, nebula_state: &mut NebulaState, now: OffsetDateTime) -> bool {
+        let Some(at) = self.due(now).filter(|_| self.outcome != ServiceEnd::NoNodes) else { return false };
+        if self.deploy_roles(nebula_state, at).is_err() {
             return true;
         }
         self.enter(State::Deploying, at);
-        if self.fate == Fate::FailsLater {
+        if self.outcome == ServiceEnd::FailsLater {
             self.until = Some(self.expected_at);
         }
         true
     }
 
-    fn deploy_on(&mut self, estate: &mut Estate, now: OffsetDateTime) -> bool {
-        if let (Fate::FailsLater, Some(at)) = (self.fate, self.due(now)) {
+    fn deploy_on(&mut self, nebula_state: &mut NebulaState, now: OffsetDateTime) -> bool {
+        if let (ServiceEnd::FailsLater, Some(at)) = (self.outcome, self.due(now)) {
             let why = format!("Role {} : a machine did not come up", self.body.roles[0].name);
             self.fail_deploying(0, &why, at);
             return true;
@@ -156,16 +160,18 @@ impl Service {
         let at = self.moment(now);
         let (gate, mut has_moved) = (self.body.ready_status_gate == Some(true), false);
         for role in self.body.roles.iter_mut().filter(|role| role.is(State::Deploying)) {
-            if all_run(role, estate, gate) {
+            if all_run(role, nebula_state, gate) {
                 role.state = Some(State::Running);
                 has_moved = true;
             }
         }
-        match self.deploy_roles(estate, at) {
+        match self.deploy_roles(nebula_state, at) {
             Ok(has_deployed) => has_moved |= has_deployed,
             Err(Failed) => return true,
         }
-        if self.fate != Fate::FailsLater && self.body.roles.iter().all(|role| role.is(State::Running)) {
+        if self.outcome != ServiceEnd::FailsLater
+            && self.body.roles.iter().all(|role| role.is(State::Running))
+        {
             self.enter(State::Running, at);
             has_moved = true;
         }
@@ -173,20 +179,21 @@ impl Service {
     }
 
     /// Deploys the roles that nothing holds back. In a straight deployment parents run first.
-    fn deploy_roles(&mut self, estate: &mut Estate, at: OffsetDateTime) -> Result<bool, Failed> {
+    fn deploy_roles(&mut self, nebula_state: &mut NebulaState, at: OffsetDateTime) -> Result<bool, Failed> {
         let is_straight = self.body.deployment == "straight";
         let runs: Vec<String> = self.names_in(State::Running);
-        let is_free = |role: &Role| !is_straight || role.parents.iter().all(|name| runs.contains(name));
+        let is_free = |role: &FlowRole| !is_straight || role.parents.iter().all(|name| runs.contains(name));
         let free: Vec<usize> = (0..self.body.roles.len())
             .filter(|at| self.body.roles[*at].is(State::Pending) && is_free(&self.body.roles[*at]))
             .collect();
         if !free.is_empty() {
-            let Pace { prolog_ms, boot_ms, .. } = estate.pace;
-            self.expected_at = later(at, estate.pace.pending_in(estate.release) + prolog_ms + boot_ms);
+            let NebulaDelays { prolog_ms, boot_ms, .. } = nebula_state.delay_times;
+            self.expected_at =
+                later(at, nebula_state.delay_times.pending_in(nebula_state.release) + prolog_ms + boot_ms);
         }
         for position in &free {
             self.body.roles[*position].state = Some(State::Deploying);
-            if let Err(why) = self.fill(*position, estate, at) {
+            if let Err(why) = self.fill(*position, nebula_state, at) {
                 self.fail_deploying(*position, &why, at);
                 return Err(Failed);
             }
@@ -198,7 +205,7 @@ impl Service {
     pub(super) fn fill(
         &mut self,
         position: usize,
-        estate: &mut Estate,
+        nebula_state: &mut NebulaState,
         at: OffsetDateTime,
     ) -> Result<(), String> {
         let values = contents::values(&self.body);
@@ -208,28 +215,30 @@ impl Service {
                 return Ok(());
             }
             let template = role.template();
-            let missing = Template::default();
-            let known = estate.vm_templates.open(template, &self.owner);
+            let missing = TemplateText::default();
+            let known = nebula_state.vm_templates.open(template, &self.owner);
             let known = known.map_or(&missing, |known| &known.template);
-            let of_role = |name: &str, path: &str| self.said_by(estate, name, path);
+            let of_role = |name: &str, path: &str| self.said_by(nebula_state, name, path);
             let terms = Terms { service: self.id, values: &values, of_role: &of_role };
-            let text = contents::text(role, known, &terms, estate.release);
+            let text = contents::text(role, known, &terms, nebula_state.release);
             let number = role.last_vmname.unwrap_or(0);
             let name = format!("{}_{number}_(service_{})", role.name, self.id);
-            let made = estate.instantiate_vm(&self.owner, template, &name, &text, at);
+            let made = nebula_state.instantiate_vm(&self.owner, template, &name, &text, at);
             let role = &mut self.body.roles[position];
             role.last_vmname = Some(number + 1);
-            let vm =
-                made.map_err(|refusal| instantiate_failed(role, &refusal.text("one.template.instantiate")))?;
-            let node = Node { deploy_id: vm, vm_info: estate.vm(vm).map(summary).unwrap_or_default() };
+            let vm = made.map_err(|call_error| {
+                instantiate_failed(role, &call_error.text("one.template.instantiate"))
+            })?;
+            let node =
+                FlowNode { deploy_id: vm, vm_info: nebula_state.vm(vm).map(summary).unwrap_or_default() };
             role.nodes_mut().push(node);
         }
     }
 
     /// What the first machine of a role has at a path like `TEMPLATE.NIC.IP`.
-    fn said_by(&self, estate: &Estate, role: &str, path: &str) -> Option<String> {
+    fn said_by(&self, nebula_state: &NebulaState, role: &str, path: &str) -> Option<String> {
         let role = self.body.roles.iter().find(|known| known.name == role)?;
-        let machine = estate.vm(role.nodes().first()?.deploy_id)?;
+        let machine = nebula_state.vm(role.nodes().first()?.deploy_id)?;
         let mut words = path.split('.');
         let template = match words.next()? {
             "NAME" => return Some(machine.name.clone()),
@@ -252,16 +261,17 @@ impl Service {
     }
 
     /// Machines that ended behind its back are no longer its own; others only worry it.
-    fn watch(&mut self, estate: &mut Estate, now: OffsetDateTime) -> bool {
+    fn watch(&mut self, nebula_state: &mut NebulaState, now: OffsetDateTime) -> bool {
         let mut has_moved = false;
         for role in &mut self.body.roles {
             let before = role.nodes().len();
-            drop_ended(role, estate);
+            drop_ended(role, nebula_state);
             if role.nodes().len() < before {
                 role.cardinality = u32::try_from(role.nodes().len()).unwrap_or(u32::MAX);
                 has_moved = true;
             }
-            let is_well = role.nodes().iter().all(|node| estate.vm(node.deploy_id).is_some_and(is_well));
+            let is_well =
+                role.nodes().iter().all(|node| nebula_state.vm(node.deploy_id).is_some_and(is_well));
             let state = if is_well { State::Running } else { State::Warning };
             has_moved |= !role.is(state);
             role.state = Some(state);
@@ -282,26 +292,28 @@ impl Service {
 /// A step that failed and has said so in the service's own log.
 pub(super) struct Failed;
 
-fn instantiate_failed(role: &Role, why: &str) -> String {
+fn instantiate_failed(role: &FlowRole, why: &str) -> String {
     format!("Role {} : Instantiate failed for template {}; {why}", role.name, role.template())
 }
 
-pub(super) fn all_run(role: &Role, estate: &Estate, gate: bool) -> bool {
+pub(super) fn all_run(role: &FlowRole, nebula_state: &NebulaState, gate: bool) -> bool {
     role.nodes().iter().all(|node| {
-        estate.vm(node.deploy_id).is_some_and(|machine| machine.is_running() && (!gate || machine.is_ready()))
+        nebula_state
+            .vm(node.deploy_id)
+            .is_some_and(|machine| machine.is_running() && (!gate || machine.is_ready()))
     })
 }
 
-pub(super) fn drop_ended(role: &mut Role, estate: &Estate) {
-    role.nodes_mut().retain(|node| estate.vm(node.deploy_id).is_some_and(|machine| !machine.is_done()));
+pub(super) fn drop_ended(role: &mut FlowRole, nebula_state: &NebulaState) {
+    role.nodes_mut().retain(|node| nebula_state.vm(node.deploy_id).is_some_and(|machine| !machine.is_done()));
 }
 
 /// Active, and its boot did not fail.
-fn is_well(machine: &Machine) -> bool {
+fn is_well(machine: &SimulatedVm) -> bool {
     matches!(machine.state(), Vm::Active(lcm) if lcm != Lcm::BootFailure)
 }
 
-fn summary(machine: &Machine) -> serde_json::Value {
+fn summary(machine: &SimulatedVm) -> serde_json::Value {
     let owner = &machine.owner;
     json!({"VM": {
         "ID": machine.id.to_string(),

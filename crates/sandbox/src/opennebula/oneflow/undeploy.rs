@@ -5,49 +5,61 @@ use std::time::Duration;
 use time::OffsetDateTime;
 
 use super::body::CARDINALITY_MAX;
-use super::service::{Fate, Service, all_run, drop_ended};
+use super::service::{Service, ServiceEnd, all_run, drop_ended};
 use super::state::State;
 use crate::delays::later;
 use crate::opennebula::faults::NebulaFault;
-use crate::opennebula::machines::Machine;
-use crate::opennebula::world::Estate;
+use crate::opennebula::machines::SimulatedVm;
+use crate::opennebula::world::NebulaState;
 
 /// The number of the recovery that deletes a machine.
 const DELETE: i32 = 3;
 
 impl Service {
     /// Begins to end it, and answers before it has ended.
-    pub(super) fn undeploy(&mut self, estate: &mut Estate, now: OffsetDateTime) -> Result<(), String> {
-        let is_refused = estate.faults.hits(NebulaFault::DeleteRefused, &self.body.name);
+    pub(super) fn undeploy(
+        &mut self,
+        nebula_state: &mut NebulaState,
+        now: OffsetDateTime,
+    ) -> Result<(), String> {
+        let is_refused = nebula_state.faults.hits(NebulaFault::DeleteRefused, &self.body.name);
         if is_refused || !self.state().may_be_undeployed() {
             return Err(format!("Service cannot be undeployed in state: {}", self.state().name()));
         }
-        if estate.faults.hits(NebulaFault::UndeployFails, &self.body.name) {
+        if nebula_state.faults.hits(NebulaFault::UndeployFails, &self.body.name) {
             self.enter(State::Undeploying, now);
-            self.fate = Fate::UndeployFails;
-            self.until = Some(later(now, estate.pace.undeploy_ms));
+            self.outcome = ServiceEnd::UndeployFails;
+            self.until = Some(later(now, nebula_state.delay_times.undeploy_ms));
             return Ok(());
         }
-        self.forget_one_if_scripted(estate);
-        self.shut_down(estate, now)
+        self.forget_one_if_scripted(nebula_state);
+        self.shut_down(nebula_state, now)
     }
 
     /// Deletes it whatever its state is.
-    pub(super) fn recover_delete(&mut self, estate: &mut Estate, now: OffsetDateTime) -> Result<(), String> {
-        if estate.faults.hits(NebulaFault::RecoverDeleteLies, &self.body.name) {
+    pub(super) fn recover_delete(
+        &mut self,
+        nebula_state: &mut NebulaState,
+        now: OffsetDateTime,
+    ) -> Result<(), String> {
+        if nebula_state.faults.hits(NebulaFault::RecoverDeleteLies, &self.body.name) {
             return Ok(());
         }
-        self.fate = Fate::Fair;
-        self.forget_one_if_scripted(estate);
-        self.shut_down(estate, now)
+        self.outcome = ServiceEnd::Fair;
+        self.forget_one_if_scripted(nebula_state);
+        self.shut_down(nebula_state, now)
     }
 
-    pub(super) fn recover(&mut self, estate: &mut Estate, now: OffsetDateTime) -> Result<(), String> {
+    pub(super) fn recover(
+        &mut self,
+        nebula_state: &mut NebulaState,
+        now: OffsetDateTime,
+    ) -> Result<(), String> {
         let state = self.state();
         if !state.may_be_recovered() {
             return Err(format!("Service cannot be recovered in state: {}", state.name()));
         }
-        self.fate = Fate::Fair;
+        self.outcome = ServiceEnd::Fair;
         match state {
             // It goes on as it does.
             State::Deploying | State::DeployingNets => Ok(()),
@@ -56,7 +68,7 @@ impl Service {
                 for role in self.body.roles.iter_mut().filter(|role| is_stuck(role.state)) {
                     role.state = Some(State::Running);
                 }
-                self.shut_down(estate, now)
+                self.shut_down(nebula_state, now)
             }
             State::Scaling | State::FailedScaling | State::Cooldown => {
                 self.enter(State::Scaling, now);
@@ -67,7 +79,7 @@ impl Service {
                     role.state = Some(State::Pending);
                 }
                 self.enter(State::DeployingNets, now);
-                self.until = Some(later(now, estate.pace.nets_ms));
+                self.until = Some(later(now, nebula_state.delay_times.nets_ms));
                 Ok(())
             }
         }
@@ -75,7 +87,7 @@ impl Service {
 
     pub(super) fn scale(
         &mut self,
-        estate: &mut Estate,
+        nebula_state: &mut NebulaState,
         name: &str,
         cardinality: u32,
         now: OffsetDateTime,
@@ -94,10 +106,10 @@ impl Service {
         let surplus: Vec<i32> =
             role.nodes().iter().skip(cardinality as usize).map(|node| node.deploy_id).collect();
         self.enter(State::Scaling, now);
-        let mut failure = self.fill(position, estate, now).err();
+        let mut failure = self.fill(position, nebula_state, now).err();
         for vm in surplus {
-            if let Err(refusal) = estate.terminate_vm(&self.owner, vm, false, now) {
-                failure = Some(format!("Role {name} : Terminate failed for VM {vm}; {}", refusal.message));
+            if let Err(call_error) = nebula_state.terminate_vm(&self.owner, vm, false, now) {
+                failure = Some(format!("Role {name} : Terminate failed for VM {vm}; {}", call_error.message));
             }
         }
         let Some(why) = failure else { return Ok(()) };
@@ -107,11 +119,11 @@ impl Service {
         Err(why)
     }
 
-    pub(super) fn scale_on(&mut self, estate: &mut Estate, now: OffsetDateTime) -> bool {
+    pub(super) fn scale_on(&mut self, nebula_state: &mut NebulaState, now: OffsetDateTime) -> bool {
         let mut cooldown_s = 0;
         for role in self.body.roles.iter_mut().filter(|role| role.is(State::Scaling)) {
-            drop_ended(role, estate);
-            if role.nodes().len() != role.cardinality as usize || !all_run(role, estate, false) {
+            drop_ended(role, nebula_state);
+            if role.nodes().len() != role.cardinality as usize || !all_run(role, nebula_state, false) {
                 return false;
             }
             role.state = Some(State::Cooldown);
@@ -131,8 +143,8 @@ impl Service {
         true
     }
 
-    pub(super) fn undeploy_on(&mut self, estate: &mut Estate, now: OffsetDateTime) -> bool {
-        if self.fate == Fate::UndeployFails {
+    pub(super) fn undeploy_on(&mut self, nebula_state: &mut NebulaState, now: OffsetDateTime) -> bool {
+        if self.outcome == ServiceEnd::UndeployFails {
             let Some(at) = self.due(now) else { return false };
             let why = format!("Role {} : Delete failed, the machines stay", self.body.roles[0].name);
             self.body.roles[0].state = Some(State::FailedUndeploying);
@@ -147,7 +159,7 @@ impl Service {
         let at = self.moment(now);
         let mut has_moved = false;
         for position in 0..self.body.roles.len() {
-            if !self.body.roles[position].is(State::Undeploying) || !self.has_ended(position, estate) {
+            if !self.body.roles[position].is(State::Undeploying) || !self.has_ended(position, nebula_state) {
                 continue;
             }
             has_moved = true;
@@ -155,7 +167,7 @@ impl Service {
             if others.all(|(_, role)| role.is(State::Done)) {
                 // What became of the last role is not written down any more.
                 self.enter(State::UndeployingNets, at);
-                self.until = Some(later(at, estate.pace.undeploy_ms));
+                self.until = Some(later(at, nebula_state.delay_times.undeploy_ms));
                 return true;
             }
             self.body.roles[position].state = Some(State::Done);
@@ -163,7 +175,7 @@ impl Service {
         }
         if has_moved {
             let next = self.roles_to_shut_down();
-            if self.end_roles(&next, estate, at).is_err() {
+            if self.end_roles(&next, nebula_state, at).is_err() {
                 self.enter(State::FailedUndeploying, at);
             }
         }
@@ -172,20 +184,20 @@ impl Service {
 
     /// Ends the machines of the roles whose turn it is. Where there is no such role, also because all are ending or
     /// could not be ended before, the service is deleted as it stands, and its machines are left to themselves.
-    fn shut_down(&mut self, estate: &mut Estate, now: OffsetDateTime) -> Result<(), String> {
+    fn shut_down(&mut self, nebula_state: &mut NebulaState, now: OffsetDateTime) -> Result<(), String> {
         let roles = self.roles_to_shut_down();
         if roles.is_empty() {
             self.is_gone = true;
             return Ok(());
         }
-        let ended = self.end_roles(&roles, estate, now);
+        let ended = self.end_roles(&roles, nebula_state, now);
         if ended.is_err() {
             self.enter(State::FailedUndeploying, now);
             return ended;
         }
         self.enter(State::Undeploying, now);
         if !self.has_nodes() {
-            self.until = Some(later(now, estate.pace.undeploy_ms));
+            self.until = Some(later(now, nebula_state.delay_times.undeploy_ms));
         }
         Ok(())
     }
@@ -206,14 +218,14 @@ impl Service {
     fn end_roles(
         &mut self,
         positions: &[usize],
-        estate: &mut Estate,
+        nebula_state: &mut NebulaState,
         now: OffsetDateTime,
     ) -> Result<(), String> {
         if !positions.is_empty() {
-            self.expected_at = later(now, estate.pace.terminate_ms);
+            self.expected_at = later(now, nebula_state.delay_times.terminate_ms);
         }
         for position in positions {
-            let ended = self.end_machines(*position, estate, now);
+            let ended = self.end_machines(*position, nebula_state, now);
             let role = &mut self.body.roles[*position];
             if !ended {
                 role.state = Some(State::FailedUndeploying);
@@ -228,21 +240,22 @@ impl Service {
     }
 
     /// What a gentle end does not reach, a hard one may; and only administrators may delete what neither reaches.
-    fn end_machines(&mut self, position: usize, estate: &mut Estate, now: OffsetDateTime) -> bool {
+    fn end_machines(&mut self, position: usize, nebula_state: &mut NebulaState, now: OffsetDateTime) -> bool {
         let role = &self.body.roles[position];
         let (name, nodes) = (role.name.clone(), role.nodes().iter());
-        let vms: Vec<i32> = nodes.map(|node| node.deploy_id).filter(|vm| !is_ending(estate, *vm)).collect();
+        let vms: Vec<i32> =
+            nodes.map(|node| node.deploy_id).filter(|vm| !is_ending(nebula_state, *vm)).collect();
         let mut have_ended = true;
         for vm in vms {
-            let Err(refusal) = estate.terminate_vm(&self.owner, vm, false, now) else { continue };
-            let text = refusal.text("one.vm.action");
+            let Err(call_error) = nebula_state.terminate_vm(&self.owner, vm, false, now) else { continue };
+            let text = call_error.text("one.vm.action");
             let why = format!("Role {name} : Terminate failed for VM {vm}, will perform a Delete; {text}");
             self.body.log("E", now.unix_timestamp(), &why);
-            if estate.terminate_vm(&self.owner, vm, true, now).is_ok() {
+            if nebula_state.terminate_vm(&self.owner, vm, true, now).is_ok() {
                 continue;
             }
-            if let Err(refusal) = estate.recover_vm(&self.owner, vm, DELETE, now) {
-                let text = refusal.text("one.vm.recover");
+            if let Err(call_error) = nebula_state.recover_vm(&self.owner, vm, DELETE, now) {
+                let text = call_error.text("one.vm.recover");
                 self.body.log(
                     "E",
                     now.unix_timestamp(),
@@ -258,20 +271,20 @@ impl Service {
         self.body.roles.iter().any(|role| !role.nodes().is_empty())
     }
 
-    fn has_ended(&self, position: usize, estate: &Estate) -> bool {
+    fn has_ended(&self, position: usize, nebula_state: &NebulaState) -> bool {
         let mut nodes = self.body.roles[position].nodes().iter();
-        nodes.all(|node| estate.vm(node.deploy_id).is_none_or(Machine::is_done))
+        nodes.all(|node| nebula_state.vm(node.deploy_id).is_none_or(SimulatedVm::is_done))
     }
 
     /// The machine runs on, and no role knows it any more.
-    fn forget_one_if_scripted(&mut self, estate: &Estate) {
-        if estate.faults.hits(NebulaFault::ForgetsVm, &self.body.name) {
+    fn forget_one_if_scripted(&mut self, nebula_state: &NebulaState) {
+        if nebula_state.faults.hits(NebulaFault::ForgetsVm, &self.body.name) {
             let last = self.body.roles.iter_mut().rev().find(|role| !role.nodes().is_empty());
             last.and_then(|role| role.nodes_mut().pop());
         }
     }
 }
 
-fn is_ending(estate: &Estate, vm: i32) -> bool {
-    estate.vm(vm).is_none_or(|machine| machine.is_done() || machine.is_ending())
+fn is_ending(nebula_state: &NebulaState, vm: i32) -> bool {
+    nebula_state.vm(vm).is_none_or(|machine| machine.is_done() || machine.is_ending())
 }

@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
-type Members = Map<String, Value>;
+type TemplateMembers = Map<String, Value>;
 
 /// Only where every role is in the old form; where some are, what they have of it is passed over.
-pub(super) fn upgrade(body: &mut Members) {
+pub(super) fn upgrade(body: &mut TemplateMembers) {
     let is_old =
         |role: &Value| role.get("vm_template").is_some() || role.get("vm_template_contents").is_some();
     let roles = body.get_mut("roles").and_then(Value::as_array_mut);
@@ -24,7 +24,7 @@ pub(super) fn upgrade(body: &mut Members) {
     rename(body, "custom_attrs_values", "user_inputs_values");
 }
 
-fn rename(members: &mut Members, old: &str, new: &str) {
+fn rename(members: &mut TemplateMembers, old: &str, new: &str) {
     if let Some(value) = members.remove(old) {
         members.insert(new.into(), value);
     }
@@ -35,8 +35,8 @@ fn integer(value: &Value) -> i64 {
 }
 
 /// Text as an object. All quotation marks are lost, and so is what they held together.
-fn contents(text: &str) -> Members {
-    let mut contents = Members::new();
+fn contents(text: &str) -> TemplateMembers {
+    let mut contents = TemplateMembers::new();
     for line in attributes(text) {
         let Some((key, value)) = line.split_once('=') else { continue };
         let (key, value) = (key.trim().to_owned(), value.trim().replace('"', ""));

@@ -6,10 +6,10 @@ use super::body::{CARDINALITY_MAX, ROLES_MAX};
 use super::upgrade::upgrade;
 use crate::opennebula::release::Release;
 
-type Members = Map<String, Value>;
+type BodyMembers = Map<String, Value>;
 
 /// Sets the defaults too. 7.4 first turns the form of 6.8 into its own.
-pub(super) fn validate(body: &mut Members, release: Release) -> Result<(), String> {
+pub(super) fn validate(body: &mut BodyMembers, release: Release) -> Result<(), String> {
     if release == Release::Seven {
         upgrade(body);
     }
@@ -68,7 +68,7 @@ impl Schema {
         Ok(())
     }
 
-    fn require(&self, members: &Members, key: &str, kind: &str) -> Result<(), String> {
+    fn require(&self, members: &BodyMembers, key: &str, kind: &str) -> Result<(), String> {
         if members.get(key).is_some_and(is_there) {
             return Ok(());
         }
@@ -81,7 +81,7 @@ impl Schema {
         })
     }
 
-    fn text(&self, members: &Members, key: &str) -> Result<(), String> {
+    fn text(&self, members: &BodyMembers, key: &str) -> Result<(), String> {
         // 7.4 knows no old contents, and lets pass what it does not know.
         if self.release == Release::Seven && key == "vm_template_contents" {
             return Ok(());
@@ -94,7 +94,7 @@ impl Schema {
         }
     }
 
-    fn one_of(&self, members: &Members, key: &str, known: &[&str]) -> Result<(), String> {
+    fn one_of(&self, members: &BodyMembers, key: &str, known: &[&str]) -> Result<(), String> {
         self.text(members, key)?;
         match members.get(key).and_then(Value::as_str) {
             Some(value) if !known.contains(&value) => {
@@ -110,14 +110,14 @@ fn is_there(value: &Value) -> bool {
     !matches!(value, Value::Null | Value::Bool(false))
 }
 
-fn set_default(members: &mut Members, key: &str, default: Value) {
+fn set_default(members: &mut BodyMembers, key: &str, default: Value) {
     if !members.get(key).is_some_and(is_there) {
         members.insert(key.into(), default);
     }
 }
 
 /// A text that is a number becomes one.
-fn integer(members: &mut Members, key: &str) -> Result<(), String> {
+fn integer(members: &mut BodyMembers, key: &str) -> Result<(), String> {
     let number = match &members[key] {
         Value::Number(number) => number.as_i64(),
         Value::String(text) => text.trim().parse().ok(),

@@ -18,11 +18,11 @@ SR_AUTH="Y29nbml0OmNvZ25pdHBhc3M=
 "]
 %FLAVOURS="0""#;
 
-fn sent(added: &str) -> Result<Template, String> {
+fn sent(added: &str) -> Result<TemplateText, String> {
     parse(&SENT.replace('%', added), Release::Six)
 }
 
-fn vector(template: &Template, name: &str) -> Vec<(String, String)> {
+fn vector(template: &TemplateText, name: &str) -> Vec<(String, String)> {
     let vector = template.vectors(name).next().unwrap_or_else(|| panic!("no {name}"));
     vector.clone().into_iter().collect()
 }
@@ -88,7 +88,7 @@ fn names_blanks_and_comments() {
     assert_eq!((template.get("A1"), template.get("E")), (Some("b"), Some("")));
     assert_eq!(vector(&template, "V"), [pair("K", "v"), pair("L", "")]);
     assert_eq!(vector(&template, "F"), []);
-    assert_eq!(parse("", Release::Six).unwrap(), Template::default());
+    assert_eq!(parse("", Release::Six).unwrap(), TemplateText::default());
 }
 
 #[test]

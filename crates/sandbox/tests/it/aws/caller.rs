@@ -7,26 +7,26 @@ use sandbox::Sandbox;
 use serde_json::{Value, json};
 use time::OffsetDateTime;
 
-use super::signer::{Keys, Unsigned, form};
+use super::signer::{TestKeys, Unsigned, form};
 
 pub(crate) const ACCOUNT: &str = "123456789012";
 pub(crate) const OTHER: &str = "210987654321";
 pub(crate) const REGION: &str = "eu-west-1";
 pub(crate) const AMI: &str = "ami-0abcdef0123456789";
 
-pub(crate) struct Caller {
+pub(crate) struct AwsClient {
     pub(crate) client: Client,
     pub(crate) sandbox: Sandbox,
 }
 
 /// What came back.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct AwsResponse {
     pub(crate) status: u16,
     pub(crate) body: String,
 }
 
-impl Answer {
+impl AwsResponse {
     /// The texts of all elements with this name that have only text.
     pub(crate) fn texts(&self, name: &str) -> Vec<String> {
         let (open, close) = (format!("<{name}>"), format!("</{name}>"));
@@ -50,17 +50,17 @@ impl Answer {
     }
 }
 
-impl Caller {
+impl AwsClient {
     pub(crate) async fn new() -> Self {
         let sandbox = Sandbox::start(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).await.unwrap();
-        Caller { client: Client::builder().no_proxy().build().unwrap(), sandbox }
+        AwsClient { client: Client::builder().no_proxy().build().unwrap(), sandbox }
     }
 
     /// With every stage so long that only the clock can end it.
     pub(crate) async fn slow() -> Self {
-        let caller = Caller::new().await;
-        let pace = json!({"running_ms": 60_000, "address_ms": 60_000, "terminate_ms": 60_000});
-        caller.knob(Method::PUT, "pace", pace).await;
+        let caller = AwsClient::new().await;
+        let delay_times = json!({"running_ms": 60_000, "address_ms": 60_000, "terminate_ms": 60_000});
+        caller.control(Method::PUT, "pace", delay_times).await;
         caller
     }
 
@@ -70,7 +70,7 @@ impl Caller {
     }
 
     #[track_caller]
-    pub(crate) fn knob(&self, method: Method, name: &str, body: Value) -> impl Future<Output = ()> {
+    pub(crate) fn control(&self, method: Method, name: &str, body: Value) -> impl Future<Output = ()> {
         let path = format!("/aws/{name}");
         let place = std::panic::Location::caller();
         async move {
@@ -122,66 +122,66 @@ impl Caller {
         path: &str,
         headers: Vec<(&'static str, String)>,
         body: String,
-    ) -> reqwest::Result<Answer> {
+    ) -> reqwest::Result<AwsResponse> {
         let mut request = self.client.post(format!("{}{path}", self.sandbox.url())).body(body);
         for (name, value) in headers {
             request = request.header(name, value);
         }
         let response = request.send().await?;
-        Ok(Answer { status: response.status().as_u16(), body: response.text().await? })
+        Ok(AwsResponse { status: response.status().as_u16(), body: response.text().await? })
     }
 
-    pub(crate) async fn try_call(&self, keys: &Keys, unsigned: Unsigned) -> reqwest::Result<Answer> {
+    pub(crate) async fn try_call(&self, keys: &TestKeys, unsigned: Unsigned) -> reqwest::Result<AwsResponse> {
         self.post(&unsigned.path, unsigned.sign(keys), unsigned.body.clone()).await
     }
 
-    pub(crate) async fn sts(&self, keys: &Keys, action: &str, fields: &[(&str, &str)]) -> Answer {
+    pub(crate) async fn sts(&self, keys: &TestKeys, action: &str, fields: &[(&str, &str)]) -> AwsResponse {
         let scope = ("sts", "us-east-1");
         let unsigned = self.unsigned_at("/aws/sts", scope, ("2011-06-15", action), fields);
         self.try_call(keys, unsigned).await.unwrap()
     }
 
-    pub(crate) async fn assume(&self, role: &str, fields: &[(&str, &str)]) -> Answer {
+    pub(crate) async fn assume(&self, role: &str, fields: &[(&str, &str)]) -> AwsResponse {
         let all = [&[("RoleArn", role), ("RoleSessionName", "a-launch")], fields].concat();
         self.sts(&own_keys(), "AssumeRole", &all).await
     }
 
     /// Somebody who took a role of an account.
-    pub(crate) async fn role(&self, account: &str, name: &str) -> Somebody<'_> {
+    pub(crate) async fn role(&self, account: &str, name: &str) -> SignedClient<'_> {
         let answer = self.assume(&format!("arn:aws:iam::{account}:role/{name}"), &[]).await.done();
-        let keys = Keys {
+        let keys = TestKeys {
             id: answer.text("AccessKeyId"),
             secret: answer.text("SecretAccessKey"),
             token: Some(answer.text("SessionToken")),
         };
-        Somebody { caller: self, keys, region: REGION }
+        SignedClient { caller: self, keys, region: REGION }
     }
 
-    pub(crate) async fn somebody(&self) -> Somebody<'_> {
+    pub(crate) async fn signed_client(&self) -> SignedClient<'_> {
         self.role(ACCOUNT, "launcher").await
     }
 }
 
-pub(crate) fn own_keys() -> Keys {
-    Keys::new("AKIASANDBOX", "sandbox-secret")
+pub(crate) fn own_keys() -> TestKeys {
+    TestKeys::new("AKIASANDBOX", "sandbox-secret")
 }
 
 /// Keys of an account, in a region.
 #[derive(Clone)]
-pub(crate) struct Somebody<'a> {
-    pub(crate) caller: &'a Caller,
-    pub(crate) keys: Keys,
+pub(crate) struct SignedClient<'a> {
+    pub(crate) caller: &'a AwsClient,
+    pub(crate) keys: TestKeys,
     pub(crate) region: &'a str,
 }
 
-impl Somebody<'_> {
-    pub(crate) async fn call(&self, action: &str, fields: &[(&str, &str)]) -> Answer {
+impl SignedClient<'_> {
+    pub(crate) async fn call(&self, action: &str, fields: &[(&str, &str)]) -> AwsResponse {
         let unsigned = self.caller.unsigned(self.region, action, fields);
         self.caller.try_call(&self.keys, unsigned).await.unwrap()
     }
 
     /// Launches with these fields, and what every launch needs.
-    pub(crate) async fn run(&self, fields: &[(&str, &str)]) -> Answer {
+    pub(crate) async fn run(&self, fields: &[(&str, &str)]) -> AwsResponse {
         let mut all = fields.to_vec();
         let needed = [("ImageId", AMI), ("InstanceType", "t3.micro"), ("MinCount", "1"), ("MaxCount", "1")];
         let is_missing = |name: &str| !fields.iter().any(|(other, _)| *other == name);
@@ -194,7 +194,7 @@ impl Somebody<'_> {
         self.run(fields).await.done().texts("instanceId")
     }
 
-    pub(crate) async fn describe(&self, id: &str) -> Answer {
+    pub(crate) async fn describe(&self, id: &str) -> AwsResponse {
         self.call("DescribeInstances", &[("InstanceId.1", id)]).await
     }
 
@@ -203,7 +203,7 @@ impl Somebody<'_> {
         answer.text("instanceState").split_once("<name>").unwrap().1.replace("</name>", "")
     }
 
-    pub(crate) async fn terminate(&self, ids: &[&str]) -> Answer {
+    pub(crate) async fn terminate(&self, ids: &[&str]) -> AwsResponse {
         let names: Vec<String> = (1..=ids.len()).map(|number| format!("InstanceId.{number}")).collect();
         let fields: Vec<(&str, &str)> = names.iter().map(String::as_str).zip(ids.iter().copied()).collect();
         self.call("TerminateInstances", &fields).await

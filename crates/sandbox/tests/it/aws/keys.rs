@@ -3,7 +3,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use super::caller::{ACCOUNT, Answer, Caller, OTHER, Somebody};
+use super::caller::{ACCOUNT, AwsClient, AwsResponse, OTHER, SignedClient};
 
 /// What `ssh-keygen` made, and the fingerprints that `openssl` and `ssh-keygen` give it.
 const RSA: &str = "ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAABAQC09/tc8qC4RokKFch3izQRBQ8CsSMNIsv6bZts1TrEZlVswIylFW/ka9CSEezF\
@@ -15,14 +15,14 @@ pub(crate) const ED25519: &str =
     "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIIW2VCvgFiWeHPmfs0VyQu8rwdSUbg7baw1qf3QHjl8V";
 const ED25519_FINGERPRINT: &str = "lmm9F4wK2JoHrVF/DaNQnp47U7mzdv75zwQX/Uk0mzw=";
 
-impl Somebody<'_> {
-    pub(crate) async fn import(&self, name: &str, line: &str, mark: &str) -> Answer {
+impl SignedClient<'_> {
+    pub(crate) async fn import(&self, name: &str, line: &str, launch_tag: &str) -> AwsResponse {
         let fields = [
             ("KeyName", name),
             ("PublicKeyMaterial", &STANDARD.encode(line)),
             ("TagSpecification.1.ResourceType", "key-pair"),
             ("TagSpecification.1.Tag.1.Key", "provision-engine-launch"),
-            ("TagSpecification.1.Tag.1.Value", mark),
+            ("TagSpecification.1.Tag.1.Value", launch_tag),
         ];
         self.call("ImportKeyPair", &fields).await
     }
@@ -35,29 +35,29 @@ impl Somebody<'_> {
 
 #[tokio::test]
 async fn keys_are_found_by_their_fingerprints() {
-    let caller = Caller::new().await;
-    let somebody = caller.somebody().await;
-    let answer = somebody.import("old", RSA, "m1").await.done();
+    let caller = AwsClient::new().await;
+    let signed_client = caller.signed_client().await;
+    let answer = signed_client.import("old", RSA, "m1").await.done();
     assert_eq!(answer.text("keyFingerprint"), RSA_FINGERPRINT);
     assert!(answer.text("keyPairId").starts_with("key-0"), "{}", answer.body);
-    somebody.import("new", &format!("{ED25519} me@here\n"), "m2").await.done();
-    assert_eq!(somebody.names_by("fingerprint", RSA_FINGERPRINT).await, ["old"]);
-    assert_eq!(somebody.names_by("fingerprint", ED25519_FINGERPRINT).await, ["new"]);
-    assert_eq!(somebody.names_by("tag:provision-engine-launch", "m2").await, ["new"]);
-    assert_eq!(somebody.names_by("key-name", "*").await, ["new", "old"]);
-    let all = somebody.call("DescribeKeyPairs", &[]).await.done();
+    signed_client.import("new", &format!("{ED25519} me@here\n"), "m2").await.done();
+    assert_eq!(signed_client.names_by("fingerprint", RSA_FINGERPRINT).await, ["old"]);
+    assert_eq!(signed_client.names_by("fingerprint", ED25519_FINGERPRINT).await, ["new"]);
+    assert_eq!(signed_client.names_by("tag:provision-engine-launch", "m2").await, ["new"]);
+    assert_eq!(signed_client.names_by("key-name", "*").await, ["new", "old"]);
+    let all = signed_client.call("DescribeKeyPairs", &[]).await.done();
     assert_eq!(all.texts("keyType"), ["ed25519", "rsa"]);
     assert_eq!(all.texts("value"), ["m2", "m1"]);
 }
 
 #[tokio::test]
 async fn a_name_is_taken_once_at_each_site() {
-    let caller = Caller::new().await;
-    let somebody = caller.somebody().await;
-    somebody.import("key", ED25519, "m").await.done();
-    let duplicate = somebody.import("key", RSA, "m").await;
+    let caller = AwsClient::new().await;
+    let signed_client = caller.signed_client().await;
+    signed_client.import("key", ED25519, "m").await.done();
+    let duplicate = signed_client.import("key", RSA, "m").await;
     assert_eq!(duplicate.code(), (400, "InvalidKeyPair.Duplicate".into()));
-    Somebody { region: "us-east-1", ..somebody.clone() }.import("key", ED25519, "m").await.done();
+    SignedClient { region: "us-east-1", ..signed_client.clone() }.import("key", ED25519, "m").await.done();
     caller.role(OTHER, "launcher").await.import("key", ED25519, "m").await.done();
     assert_eq!(caller.standing("key_pair").await, 3);
     let effects = caller.get("/ledger").await["effects"].as_array().unwrap().clone();
@@ -67,39 +67,39 @@ async fn a_name_is_taken_once_at_each_site() {
 
 #[tokio::test]
 async fn keys_that_ec2_does_not_take_are_refused() {
-    let caller = Caller::new().await;
-    let somebody = caller.somebody().await;
+    let caller = AwsClient::new().await;
+    let signed_client = caller.signed_client().await;
     let ecdsa = "ecdsa-sha2-nistp256 AAAAE2VjZHNhLXNoYTItbmlzdHAyNTYAAAAIbmlzdHAyNTYAAABBBA==";
     for line in [ecdsa, "", "ssh-rsa AAAA"] {
-        assert_eq!(somebody.import("key", line, "m").await.code(), (400, "InvalidKey.Format".into()));
+        assert_eq!(signed_client.import("key", line, "m").await.code(), (400, "InvalidKey.Format".into()));
     }
     let fields = [("KeyName", "key"), ("PublicKeyMaterial", ED25519)];
-    let raw = somebody.call("ImportKeyPair", &fields).await;
+    let raw = signed_client.call("ImportKeyPair", &fields).await;
     assert_eq!(raw.code(), (400, "InvalidKey.Format".into()));
-    let nameless = somebody.import("", ED25519, "m").await;
+    let nameless = signed_client.import("", ED25519, "m").await;
     assert_eq!(nameless.code(), (400, "InvalidParameterValue".into()));
     assert_eq!(caller.standing("key_pair").await, 0);
 }
 
 #[tokio::test]
 async fn deleting_what_is_not_there_is_success() {
-    let caller = Caller::new().await;
-    let somebody = caller.somebody().await;
-    let id = somebody.import("key", ED25519, "m").await.done().text("keyPairId");
-    somebody.call("DeleteKeyPair", &[("KeyName", "other")]).await.done();
-    somebody
+    let caller = AwsClient::new().await;
+    let signed_client = caller.signed_client().await;
+    let id = signed_client.import("key", ED25519, "m").await.done().text("keyPairId");
+    signed_client.call("DeleteKeyPair", &[("KeyName", "other")]).await.done();
+    signed_client
         .call("DeleteKeyPair", &[("KeyName", "key"), ("KeyPairId", "key-00000000000000000")])
         .await
         .done();
     assert_eq!(caller.standing("key_pair").await, 1);
-    let rehearsed = somebody.call("DeleteKeyPair", &[("KeyName", "key"), ("DryRun", "true")]).await;
-    assert_eq!(rehearsed.code(), (412, "DryRunOperation".into()));
-    let deleted = somebody.call("DeleteKeyPair", &[("KeyPairId", &id)]).await.done();
+    let dry_run = signed_client.call("DeleteKeyPair", &[("KeyName", "key"), ("DryRun", "true")]).await;
+    assert_eq!(dry_run.code(), (412, "DryRunOperation".into()));
+    let deleted = signed_client.call("DeleteKeyPair", &[("KeyPairId", &id)]).await.done();
     assert_eq!((deleted.text("return"), deleted.text("keyPairId")), ("true".into(), id));
     assert_eq!(caller.standing("key_pair").await, 0);
-    let gone = somebody.call("DescribeKeyPairs", &[("KeyName.1", "key")]).await;
+    let gone = signed_client.call("DescribeKeyPairs", &[("KeyName.1", "key")]).await;
     assert_eq!(gone.code(), (400, "InvalidKeyPair.NotFound".into()));
-    assert_eq!(somebody.names_by("key-name", "key").await, [""; 0]);
-    let nothing = somebody.call("DeleteKeyPair", &[]).await;
+    assert_eq!(signed_client.names_by("key-name", "key").await, [""; 0]);
+    let nothing = signed_client.call("DeleteKeyPair", &[]).await;
     assert_eq!(nothing.code(), (400, "MissingParameter".into()));
 }

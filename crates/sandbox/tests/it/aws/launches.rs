@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use reqwest::Method;
 use serde_json::json;
 
-use super::caller::{ACCOUNT, AMI, Caller, OTHER, REGION, Somebody};
+use super::caller::{ACCOUNT, AMI, AwsClient, OTHER, REGION, SignedClient};
 use super::keys::ED25519;
 use super::signer::sha256;
 
@@ -13,11 +13,11 @@ const ARM_AMI: &str = "ami-0abcaa64000000000";
 
 #[tokio::test]
 async fn instances_are_made_as_they_were_ordered() {
-    let caller = Caller::slow().await;
-    let somebody = caller.somebody().await;
-    somebody.import("key", ED25519, "m").await.done();
+    let caller = AwsClient::slow().await;
+    let signed_client = caller.signed_client().await;
+    signed_client.import("key", ED25519, "m").await.done();
     let script = "#!/bin/sh\necho hello";
-    let answer = somebody
+    let answer = signed_client
         .run(&[
             ("MinCount", "2"),
             ("MaxCount", "2"),
@@ -60,8 +60,8 @@ async fn instances_are_made_as_they_were_ordered() {
 
 #[tokio::test]
 async fn what_does_not_exist_or_does_not_fit_is_refused() {
-    let caller = Caller::new().await;
-    let somebody = caller.somebody().await;
+    let caller = AwsClient::new().await;
+    let signed_client = caller.signed_client().await;
     let long = STANDARD.encode("x".repeat(16_385));
     let table: &[(&[(&str, &str)], &str)] = &[
         (&[("ImageId", "ami-00000000000000000")], "InvalidAMIID.NotFound"),
@@ -84,47 +84,47 @@ async fn what_does_not_exist_or_does_not_fit_is_refused() {
         (&[("BlockDeviceMapping.1.DeviceName", "/dev/sda1")], "UnknownParameter"),
     ];
     for (fields, code) in table {
-        assert_eq!(somebody.run(fields).await.code(), (400, (*code).into()), "{fields:?}");
-        let rehearsed = [fields, &[("DryRun", "true")][..]].concat();
-        assert_eq!(somebody.run(&rehearsed).await.code(), (400, (*code).into()), "{fields:?}");
+        assert_eq!(signed_client.run(fields).await.code(), (400, (*code).into()), "{fields:?}");
+        let dry_run = [fields, &[("DryRun", "true")][..]].concat();
+        assert_eq!(signed_client.run(&dry_run).await.code(), (400, (*code).into()), "{fields:?}");
     }
     let countless = [("ImageId", AMI), ("InstanceType", "t3.micro"), ("MinCount", "1")];
-    assert_eq!(somebody.call("RunInstances", &countless).await.code(), (400, "MissingParameter".into()));
-    somebody.run(&[("ImageId", ARM_AMI), ("InstanceType", "m6g.large")]).await.done();
+    assert_eq!(signed_client.call("RunInstances", &countless).await.code(), (400, "MissingParameter".into()));
+    signed_client.run(&[("ImageId", ARM_AMI), ("InstanceType", "m6g.large")]).await.done();
     assert_eq!(caller.standing("instance").await, 1);
 }
 
 #[tokio::test]
-async fn a_rehearsal_makes_nothing() {
-    let caller = Caller::new().await;
-    let somebody = caller.somebody().await;
-    let order = [("ClientToken", "t"), ("DryRun", "true")];
-    assert_eq!(somebody.run(&order).await.code(), (412, "DryRunOperation".into()));
+async fn a_dry_run_makes_nothing() {
+    let caller = AwsClient::new().await;
+    let signed_client = caller.signed_client().await;
+    let instance_request = [("ClientToken", "t"), ("DryRun", "true")];
+    assert_eq!(signed_client.run(&instance_request).await.code(), (412, "DryRunOperation".into()));
     assert_eq!(caller.standing("instance").await, 0);
-    somebody.run(&order[..1]).await.done();
-    assert_eq!(somebody.run(&order).await.code(), (412, "DryRunOperation".into()));
+    signed_client.run(&instance_request[..1]).await.done();
+    assert_eq!(signed_client.run(&instance_request).await.code(), (412, "DryRunOperation".into()));
     let counts = &caller.get("/aws/calls").await["counts"]["RunInstances"];
     assert_eq!(counts, &json!({"calls": 3, "answered": 1, "refused": 0, "rehearsed": 2}));
 }
 
 #[tokio::test]
 async fn an_image_is_there_for_whom_it_was_shared_with() {
-    let caller = Caller::new().await;
+    let caller = AwsClient::new().await;
     let ami = "ami-11111111111111111";
     let image = json!({"ami": ami, "region": REGION, "architecture": "x86_64", "accounts": [ACCOUNT]});
-    caller.knob(Method::POST, "images", image).await;
-    let somebody = caller.somebody().await;
+    caller.control(Method::POST, "images", image).await;
+    let signed_client = caller.signed_client().await;
     let (run, missing) = ([("ImageId", ami)], (400, "InvalidAMIID.NotFound".to_owned()));
-    somebody.run(&run).await.done();
-    let shown = somebody.call("DescribeImages", &[("ImageId.1", ami)]).await.done();
+    signed_client.run(&run).await.done();
+    let shown = signed_client.call("DescribeImages", &[("ImageId.1", ami)]).await.done();
     assert_eq!((shown.text("imageState"), shown.text("architecture")), ("available".into(), "x86_64".into()));
-    assert_eq!(somebody.call("DescribeImages", &[]).await.done().texts("imageId"), [ami]);
-    let elsewhere = Somebody { region: "us-east-1", ..somebody.clone() };
+    assert_eq!(signed_client.call("DescribeImages", &[]).await.done().texts("imageId"), [ami]);
+    let elsewhere = SignedClient { region: "us-east-1", ..signed_client.clone() };
     assert_eq!(elsewhere.run(&run).await.code(), missing);
-    let stranger = caller.role(OTHER, "launcher").await;
-    assert_eq!(stranger.run(&run).await.code(), missing);
-    assert_eq!(stranger.call("DescribeImages", &[("ImageId.1", ami)]).await.code(), missing);
-    assert_eq!(stranger.call("DescribeImages", &[]).await.done().texts("imageId"), [""; 0]);
-    caller.knob(Method::DELETE, &format!("images/{REGION}/{ami}"), json!({})).await;
-    assert_eq!(somebody.run(&run).await.code(), missing);
+    let outsider = caller.role(OTHER, "launcher").await;
+    assert_eq!(outsider.run(&run).await.code(), missing);
+    assert_eq!(outsider.call("DescribeImages", &[("ImageId.1", ami)]).await.code(), missing);
+    assert_eq!(outsider.call("DescribeImages", &[]).await.done().texts("imageId"), [""; 0]);
+    caller.control(Method::DELETE, &format!("images/{REGION}/{ami}"), json!({})).await;
+    assert_eq!(signed_client.run(&run).await.code(), missing);
 }

@@ -4,12 +4,12 @@ use reqwest::Method;
 use serde_json::json;
 use time::Duration;
 
-use super::caller::{ACCOUNT, Answer, Caller, OTHER, REGION, own_keys};
-use super::signer::{Keys, Unsigned};
+use super::caller::{ACCOUNT, AwsClient, AwsResponse, OTHER, REGION, own_keys};
+use super::signer::{TestKeys, Unsigned};
 
-impl Caller {
+impl AwsClient {
     /// Signs one call and sends it after a change.
-    async fn changed(&self, keys: &Keys, change: impl FnOnce(&mut Unsigned)) -> Answer {
+    async fn changed(&self, keys: &TestKeys, change: impl FnOnce(&mut Unsigned)) -> AwsResponse {
         let mut unsigned = self.unsigned(REGION, "DescribeRegions", &[]);
         change(&mut unsigned);
         self.try_call(keys, unsigned).await.unwrap()
@@ -18,7 +18,7 @@ impl Caller {
 
 #[tokio::test]
 async fn a_signed_call_is_answered_with_a_slash_at_the_end_and_without() {
-    let caller = Caller::new().await;
+    let caller = AwsClient::new().await;
     assert!(caller.changed(&own_keys(), |_| ()).await.done().texts("regionName").len() > 10);
     caller.changed(&own_keys(), |call| call.path += "/").await.done();
     let answer = caller.sts(&own_keys(), "GetCallerIdentity", &[]).await.done();
@@ -28,19 +28,19 @@ async fn a_signed_call_is_answered_with_a_slash_at_the_end_and_without() {
 
 #[tokio::test]
 async fn a_wrong_signature_is_refused() {
-    let caller = Caller::new().await;
-    let wrong = caller.changed(&Keys::new("AKIASANDBOX", "guessed"), |_| ()).await;
+    let caller = AwsClient::new().await;
+    let wrong = caller.changed(&TestKeys::new("AKIASANDBOX", "guessed"), |_| ()).await;
     assert_eq!(wrong.code(), (403, "SignatureDoesNotMatch".into()));
     assert!(wrong.body.contains("<Response><Errors><Error><Code>"), "{}", wrong.body);
     assert_eq!(wrong.texts("RequestID").len(), 1);
-    let wrong = caller.sts(&Keys::new("AKIASANDBOX", "guessed"), "GetCallerIdentity", &[]).await;
+    let wrong = caller.sts(&TestKeys::new("AKIASANDBOX", "guessed"), "GetCallerIdentity", &[]).await;
     assert_eq!(wrong.code(), (403, "SignatureDoesNotMatch".into()));
     assert!(wrong.body.contains("<ErrorResponse"), "{}", wrong.body);
 }
 
 #[tokio::test]
 async fn what_was_signed_is_what_must_arrive() {
-    let caller = Caller::new().await;
+    let caller = AwsClient::new().await;
     let unsigned = caller.unsigned(REGION, "DescribeRegions", &[]);
     let headers = unsigned.sign(&own_keys());
     let more = format!("{}&AllRegions=true", unsigned.body);
@@ -56,7 +56,7 @@ async fn what_was_signed_is_what_must_arrive() {
 
 #[tokio::test]
 async fn an_old_call_and_one_from_the_future_are_refused() {
-    let caller = Caller::new().await;
+    let caller = AwsClient::new().await;
     for minutes in [-16, 16] {
         let answer = caller.changed(&own_keys(), |call| call.at += Duration::minutes(minutes)).await;
         assert_eq!(answer.code(), (400, "RequestExpired".into()));
@@ -69,37 +69,38 @@ async fn an_old_call_and_one_from_the_future_are_refused() {
 
 #[tokio::test]
 async fn unknown_keys_are_refused_in_the_words_of_each_service() {
-    let caller = Caller::new().await;
-    let nobody = Keys::new("AKIANOBODY", "sandbox-secret");
+    let caller = AwsClient::new().await;
+    let nobody = TestKeys::new("AKIANOBODY", "sandbox-secret");
     assert_eq!(caller.changed(&nobody, |_| ()).await.code(), (401, "AuthFailure".into()));
     let answer = caller.sts(&nobody, "GetCallerIdentity", &[]).await;
     assert_eq!(answer.code(), (403, "InvalidClientTokenId".into()));
-    let account = Keys::new(&format!("AKIA{OTHER}"), "sandbox-secret");
+    let account = TestKeys::new(&format!("AKIA{OTHER}"), "sandbox-secret");
     assert_eq!(caller.sts(&account, "GetCallerIdentity", &[]).await.done().text("Account"), OTHER);
 }
 
 #[tokio::test]
 async fn a_session_ends_by_the_clock_and_needs_its_token() {
-    let caller = Caller::new().await;
-    let mut somebody = caller.somebody().await;
-    let identity = caller.sts(&somebody.keys, "GetCallerIdentity", &[]).await.done();
+    let caller = AwsClient::new().await;
+    let mut signed_client = caller.signed_client().await;
+    let identity = caller.sts(&signed_client.keys, "GetCallerIdentity", &[]).await.done();
     let arn = format!("arn:aws:sts::{ACCOUNT}:assumed-role/launcher/a-launch");
     assert_eq!((identity.text("Arn"), identity.text("Account")), (arn, ACCOUNT.into()));
     caller.advance(3_590_000).await;
-    somebody.call("DescribeRegions", &[]).await.done();
+    signed_client.call("DescribeRegions", &[]).await.done();
     caller.advance(11_000).await;
-    let answer = somebody.call("DescribeRegions", &[]).await;
+    let answer = signed_client.call("DescribeRegions", &[]).await;
     assert_eq!(answer.code(), (403, "ExpiredToken".into()));
-    somebody.keys.token = None;
-    assert_eq!(somebody.call("DescribeRegions", &[]).await.code(), (401, "AuthFailure".into()));
-    caller.somebody().await.call("DescribeRegions", &[]).await.done();
+    signed_client.keys.token = None;
+    assert_eq!(signed_client.call("DescribeRegions", &[]).await.code(), (401, "AuthFailure".into()));
+    caller.signed_client().await.call("DescribeRegions", &[]).await.done();
 }
 
 #[tokio::test]
-async fn what_nobody_understands_is_refused() {
-    let caller = Caller::new().await;
-    let somebody = caller.somebody().await;
-    let refused = async |action: &str, fields: &[(&str, &str)]| somebody.call(action, fields).await.code();
+async fn what_no_one_understands_is_refused() {
+    let caller = AwsClient::new().await;
+    let signed_client = caller.signed_client().await;
+    let refused =
+        async |action: &str, fields: &[(&str, &str)]| signed_client.call(action, fields).await.code();
     assert_eq!(refused("LaunchRockets", &[]).await, (400, "InvalidAction".into()));
     assert_eq!(refused("AssumeRole", &[]).await, (400, "InvalidAction".into()));
     assert_eq!(refused("DescribeRegions", &[("Colour", "red")]).await, (400, "UnknownParameter".into()));

@@ -7,15 +7,15 @@ use time::OffsetDateTime;
 use time::macros::format_description;
 
 #[derive(Debug, Clone)]
-pub(crate) struct Keys {
+pub(crate) struct TestKeys {
     pub(crate) id: String,
     pub(crate) secret: String,
     pub(crate) token: Option<String>,
 }
 
-impl Keys {
+impl TestKeys {
     pub(crate) fn new(id: &str, secret: &str) -> Self {
-        Keys { id: id.into(), secret: secret.into(), token: None }
+        TestKeys { id: id.into(), secret: secret.into(), token: None }
     }
 }
 
@@ -32,7 +32,7 @@ pub(crate) struct Unsigned {
 
 impl Unsigned {
     /// The headers that make it a signed call.
-    pub(crate) fn sign(&self, keys: &Keys) -> Vec<(&'static str, String)> {
+    pub(crate) fn sign(&self, keys: &TestKeys) -> Vec<(&'static str, String)> {
         let format = format_description!("[year][month][day]T[hour][minute][second]Z");
         let stamp = self.at.format(format).unwrap();
         let date = &stamp[..8];

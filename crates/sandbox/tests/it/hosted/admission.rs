@@ -4,7 +4,7 @@ use reqwest::header::CONTENT_TYPE;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use super::caller::{Caller, complaint, header, request};
+use super::caller::{HostedClient, error_text, header, request};
 
 /// A request with one thing changed, by the path to it; null takes it away.
 fn with(pointer: &str, value: Value) -> Value {
@@ -29,7 +29,7 @@ fn upload(image_type: &str, target: &str, options: Value) -> Value {
 
 #[tokio::test]
 async fn requests_that_break_a_rule_make_nothing() {
-    let caller = Caller::in_a_hurry().await;
+    let caller = HostedClient::in_a_hurry().await;
     let image = "/image_requests/0";
     let options = "/image_requests/0/upload_request/options";
     let id = "4b9d213f-712f-4d17-a483-8a10bbe9df3a";
@@ -67,17 +67,17 @@ async fn requests_that_break_a_rule_make_nothing() {
         (upload("gcp", "gcp", json!({"share_with_accounts": ["ada"]})), "\"ada\" is nobody"),
     ];
     for (request, words) in cases {
-        let (status, detail) = complaint(caller.builder(Method::POST, "/compose").json(&request)).await;
+        let (status, detail) = error_text(caller.builder(Method::POST, "/compose").json(&request)).await;
         assert!(detail.contains(words), "{detail:?} does not contain {words:?}");
         assert_eq!(status, 400, "{detail}");
     }
     let mut both = with("/image_requests/0/snapshot_date", json!("2026-01-01"));
     both["image_requests"][0]["content_template"] = json!(id);
-    let (status, detail) = complaint(caller.builder(Method::POST, "/compose").json(&both)).await;
+    let (status, detail) = error_text(caller.builder(Method::POST, "/compose").json(&both)).await;
     assert!(status == 400 && detail.contains("exclude each other"), "{detail}");
     for restricted in ["rhel-9-nightly", "fedora-43"] {
         let request = with("/distribution", json!(restricted));
-        let (status, detail) = complaint(caller.builder(Method::POST, "/compose").json(&request)).await;
+        let (status, detail) = error_text(caller.builder(Method::POST, "/compose").json(&request)).await;
         assert_eq!((status, detail.contains("not authorized to build")), (403, true), "{detail}");
     }
     assert_eq!(caller.look("/ledger").await, json!({"effects": []}));
@@ -85,7 +85,7 @@ async fn requests_that_break_a_rule_make_nothing() {
 
 #[tokio::test]
 async fn rhel_needs_an_account_number_or_an_entitlement() {
-    let caller = Caller::in_a_hurry().await;
+    let caller = HostedClient::in_a_hurry().await;
     let who = |account: &str| json!({"type": "User", "org_id": "org-1", "account_number": account});
     let rhel = |is_entitled: bool| json!({"rhel": {"is_entitled": is_entitled}});
     for (identity, entitlements, may_have_rhel) in [
@@ -109,8 +109,8 @@ async fn rhel_needs_an_account_number_or_an_entitlement() {
                 assert_eq!(architectures.send().await.unwrap().status(), 200, "{name} {document}");
             } else {
                 let refused = (400, "distribution not available".to_owned());
-                assert_eq!(complaint(compose).await, refused, "{name} {document}");
-                assert_eq!(complaint(architectures).await, refused, "{name} {document}");
+                assert_eq!(error_text(compose).await, refused, "{name} {document}");
+                assert_eq!(error_text(architectures).await, refused, "{name} {document}");
             }
         }
         let centos = call(Method::POST, "/compose").json(&with("/distribution", json!("centos-9")));
@@ -125,20 +125,20 @@ async fn rhel_needs_an_account_number_or_an_entitlement() {
 
 #[tokio::test]
 async fn partitions_count_for_the_size() {
-    let caller = Caller::in_a_hurry().await;
+    let caller = HostedClient::in_a_hurry().await;
     let gib = 1024_u64 * 1024 * 1024;
     let disk = |mountpoint: &str, size: u64| json!({"mountpoint": mountpoint, "min_size": size});
     let request =
         |size| with("/customizations", json!({"filesystem": [disk("/", 40 * gib), disk("/var", size)]}));
     caller.submit(&request(24 * gib)).await;
     let (status, detail) =
-        complaint(caller.builder(Method::POST, "/compose").json(&request(24 * gib + 1))).await;
+        error_text(caller.builder(Method::POST, "/compose").json(&request(24 * gib + 1))).await;
     assert!(status == 400 && detail.contains("at most"), "{detail}");
 }
 
 #[tokio::test]
 async fn requests_for_every_target_are_accepted() {
-    let caller = Caller::in_a_hurry().await;
+    let caller = HostedClient::in_a_hurry().await;
     let id = "4b9d213f-712f-4d17-a483-8a10bbe9df3a";
     let azure = json!({"resource_group": "g", "tenant_id": id, "subscription_id": id, "image_name": "mine"});
     let cases = [
@@ -161,12 +161,12 @@ async fn requests_for_every_target_are_accepted() {
 
 #[tokio::test]
 async fn only_json_is_read() {
-    let caller = Caller::in_a_hurry().await;
+    let caller = HostedClient::in_a_hurry().await;
     let post = || caller.builder(Method::POST, "/compose");
     let text = post().header(CONTENT_TYPE, "text/plain").body(request().to_string());
-    assert_eq!(complaint(text).await.0, 415);
+    assert_eq!(error_text(text).await.0, 415);
     let broken = post().header(CONTENT_TYPE, "application/json").body("{");
-    let (status, detail) = complaint(broken).await;
+    let (status, detail) = error_text(broken).await;
     assert!(status == 400 && detail.contains("not JSON"), "{detail}");
     let with_charset =
         post().header(CONTENT_TYPE, "application/json; charset=utf-8").body(request().to_string());

@@ -3,12 +3,12 @@
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use super::caller::{Caller, complaint, identity, json_of, request};
+use super::caller::{HostedClient, error_text, identity, json_of, request};
 
 #[tokio::test]
 async fn a_build_walks_through_its_statuses_by_the_clock() {
-    let caller = Caller::new().await;
-    caller.pace(1_000_000, 7_000_000, 1_000_000, 1_000_000).await;
+    let caller = HostedClient::new().await;
+    caller.delay_times(1_000_000, 7_000_000, 1_000_000, 1_000_000).await;
     let id = caller.submit(&request()).await;
     let mut seen = Vec::new();
     for ms in [0, 1_000_000, 3_000_000, 4_000_000, 1_000_000, 1_000_000] {
@@ -40,7 +40,7 @@ async fn a_build_walks_through_its_statuses_by_the_clock() {
 
 #[tokio::test]
 async fn the_same_request_twice_makes_two_builds() {
-    let caller = Caller::in_a_hurry().await;
+    let caller = HostedClient::in_a_hurry().await;
     let (first, second) = (caller.submit(&request()).await, caller.submit(&request()).await);
     assert_ne!(first, second);
     let summary = caller.look("/ledger/summary").await;
@@ -50,35 +50,35 @@ async fn the_same_request_twice_makes_two_builds() {
 
 #[tokio::test]
 async fn builds_of_others_are_unknown() {
-    let caller = Caller::in_a_hurry().await;
+    let caller = HostedClient::in_a_hurry().await;
     let id = caller.submit(&request()).await;
     for method in [Method::GET, Method::DELETE] {
         let path = format!("/api/image-builder/v1/composes/{id}");
         let call = caller.request(method, &path).header("x-rh-identity", identity("org-2", "eve"));
-        assert_eq!(complaint(call).await.0, 404);
+        assert_eq!(error_text(call).await.0, 404);
     }
     let path = "/api/image-builder/v1/composes";
     let call = caller.request(Method::GET, path).header("x-rh-identity", identity("org-2", "eve"));
     assert_eq!(json_of(call.send().await.unwrap()).await["meta"]["count"], 0);
     assert_eq!(caller.status(&id).await["status"], "success");
     let unknown = caller.builder(Method::GET, "/composes/0190a1b2-0000-7000-8000-000000000000");
-    assert_eq!(complaint(unknown).await.0, 404);
-    assert_eq!(complaint(caller.builder(Method::GET, "/composes/seven")).await.0, 400);
+    assert_eq!(error_text(unknown).await.0, 404);
+    assert_eq!(error_text(caller.builder(Method::GET, "/composes/seven")).await.0, 400);
 }
 
 #[tokio::test]
 async fn a_hidden_build_is_gone_for_its_owner_and_still_counts() {
-    let caller = Caller::in_a_hurry().await;
+    let caller = HostedClient::in_a_hurry().await;
     caller.turn("/image-builder/quota", json!({"builds": 1}), StatusCode::NO_CONTENT).await;
     let id = caller.submit(&request()).await;
     let path = format!("/composes/{id}");
     let hidden = caller.builder(Method::DELETE, &path).send().await.unwrap();
     assert_eq!((hidden.status(), hidden.text().await.unwrap().as_str()), (StatusCode::OK, ""));
-    assert_eq!(complaint(caller.builder(Method::DELETE, &path)).await.0, 404);
-    assert_eq!(complaint(caller.builder(Method::GET, &path)).await.0, 404);
+    assert_eq!(error_text(caller.builder(Method::DELETE, &path)).await.0, 404);
+    assert_eq!(error_text(caller.builder(Method::GET, &path)).await.0, 404);
     let summary = caller.look("/ledger/summary").await;
     assert_eq!(summary["image_builder/compose"]["taken_back"], 1);
-    let refused = complaint(caller.builder(Method::POST, "/compose").json(&request())).await;
+    let refused = error_text(caller.builder(Method::POST, "/compose").json(&request())).await;
     assert!(refused.0 == 403 && refused.1.contains("quota"), "{refused:?}");
     caller.advance(14 * 24 * 3600 * 1000).await;
     caller.submit(&request()).await;
@@ -86,7 +86,7 @@ async fn a_hidden_build_is_gone_for_its_owner_and_still_counts() {
 
 #[tokio::test]
 async fn the_list_is_newest_first_in_pages_and_forgets_after_two_weeks() {
-    let caller = Caller::in_a_hurry().await;
+    let caller = HostedClient::in_a_hurry().await;
     let mut ids = Vec::new();
     for number in 0..3 {
         let mut request = request();
@@ -114,7 +114,7 @@ async fn the_list_is_newest_first_in_pages_and_forgets_after_two_weeks() {
     assert_eq!(ids_of(&list("").await), ids[..2]);
     for query in ["?limit=0", "?limit=101", "?limit=x", "?offset=-1"] {
         assert_eq!(
-            complaint(caller.builder(Method::GET, &format!("/composes{query}"))).await.0,
+            error_text(caller.builder(Method::GET, &format!("/composes{query}"))).await.0,
             400,
             "{query}"
         );
@@ -123,7 +123,7 @@ async fn the_list_is_newest_first_in_pages_and_forgets_after_two_weeks() {
 
 #[tokio::test]
 async fn passwords_do_not_come_back() {
-    let caller = Caller::in_a_hurry().await;
+    let caller = HostedClient::in_a_hurry().await;
     let mut request = request();
     request["customizations"] =
         json!({"users": [{"name": "ada", "password": "hunter2", "ssh_key": "ssh-rsa A"}]});
@@ -136,7 +136,7 @@ async fn passwords_do_not_come_back() {
 
 #[tokio::test]
 async fn the_rest_of_the_api_answers_on_both_paths() {
-    let caller = Caller::new().await;
+    let caller = HostedClient::new().await;
     for base in ["/api/image-builder/v1", "/api/image-builder/v1.0"] {
         let get = async |path: &str| {
             let call = caller.call(Method::GET, &format!("{base}{path}"));
@@ -151,9 +151,9 @@ async fn the_rest_of_the_api_answers_on_both_paths() {
         assert_eq!(architectures[1]["arch"], "aarch64");
         assert!(architectures[1]["image_types"].as_array().unwrap().contains(&json!("aws")));
     }
-    assert_eq!(complaint(caller.builder(Method::GET, "/architectures/rhel-9-nightly")).await.0, 403);
-    assert_eq!(complaint(caller.builder(Method::GET, "/architectures/plan-9")).await.0, 400);
-    assert_eq!(complaint(caller.request(Method::GET, "/api/image-builder/v1/composes")).await.0, 400);
+    assert_eq!(error_text(caller.builder(Method::GET, "/architectures/rhel-9-nightly")).await.0, 403);
+    assert_eq!(error_text(caller.builder(Method::GET, "/architectures/plan-9")).await.0, 400);
+    assert_eq!(error_text(caller.request(Method::GET, "/api/image-builder/v1/composes")).await.0, 400);
     let calls = caller.look("/image-builder/calls").await;
     let counts = |route: &str| calls["calls"][route].as_u64();
     assert_eq!((counts("GET /ready"), counts("GET /architectures/{distribution}")), (Some(2), Some(4)));
@@ -161,7 +161,7 @@ async fn the_rest_of_the_api_answers_on_both_paths() {
 
 #[tokio::test]
 async fn a_finished_image_is_known_in_the_cloud_to_those_it_is_shared_with() {
-    let caller = Caller::in_a_hurry().await;
+    let caller = HostedClient::in_a_hurry().await;
     caller.turn("/image-builder/region", json!({"region": "eu-west-1"}), StatusCode::NO_CONTENT).await;
     caller.turn("/image-builder/faults/fail", json!({"at": "registering"}), StatusCode::CREATED).await;
     let mut request = request();

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 /// For what happens by itself, sooner or later.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-pub(crate) struct Caller {
+pub(crate) struct HostedClient {
     client: Client,
     pub(crate) sandbox: Sandbox,
 }
@@ -43,25 +43,25 @@ pub(crate) fn request() -> Value {
     })
 }
 
-impl Caller {
+impl HostedClient {
     pub(crate) async fn new() -> Self {
         let sandbox = Sandbox::start(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).await.unwrap();
-        Caller { client: Client::builder().no_proxy().build().unwrap(), sandbox }
+        HostedClient { client: Client::builder().no_proxy().build().unwrap(), sandbox }
     }
 
     /// With builds that are over as soon as they are begun.
     pub(crate) async fn in_a_hurry() -> Self {
-        let caller = Caller::new().await;
-        caller.pace(0, 0, 0, 0).await;
+        let caller = HostedClient::new().await;
+        caller.delay_times(0, 0, 0, 0).await;
         caller
     }
 
-    pub(crate) async fn pace(&self, pending: u64, building: u64, uploading: u64, registering: u64) {
-        let pace = json!({
+    pub(crate) async fn delay_times(&self, pending: u64, building: u64, uploading: u64, registering: u64) {
+        let delay_times = json!({
             "pending_ms": pending, "building_ms": building,
             "uploading_ms": uploading, "registering_ms": registering,
         });
-        self.turn("/image-builder/pace", pace, StatusCode::OK).await;
+        self.turn("/image-builder/pace", delay_times, StatusCode::OK).await;
     }
 
     pub(crate) fn request(&self, method: Method, path: &str) -> RequestBuilder {
@@ -101,7 +101,7 @@ impl Caller {
         body["image_status"].take()
     }
 
-    /// Turns the clock of the far sides.
+    /// Turns the clock of the external systems.
     pub(crate) async fn advance(&self, ms: u64) {
         self.turn("/clock", json!({"advance_ms": ms}), StatusCode::OK).await;
     }
@@ -129,7 +129,7 @@ pub(crate) async fn json_of(response: Response) -> Value {
 }
 
 /// The status and the words of a call that was not carried out.
-pub(crate) async fn complaint(request: RequestBuilder) -> (u16, String) {
+pub(crate) async fn error_text(request: RequestBuilder) -> (u16, String) {
     let response = request.send().await.unwrap();
     let status = response.status().as_u16();
     let body: Value = response.json().await.unwrap();

@@ -6,18 +6,18 @@ use aws_lc_rs::hmac;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use super::caller::{Caller, request};
+use super::caller::{HostedClient, request};
 
 const SECRET: &str = "0123456789abcdef";
 const TOPIC: &str = "image-builder.compose.status";
 
 /// Registers an inbox of the sandbox itself.
-async fn listen(caller: &Caller) {
+async fn listen(caller: &HostedClient) {
     let url = format!("{}/inbox/ib", caller.sandbox.url());
     caller.turn("/image-builder/callbacks", json!({"url": url, "secret": SECRET}), StatusCode::CREATED).await;
 }
 
-async fn letters(caller: &Caller, count: usize) -> Vec<Value> {
+async fn letters(caller: &HostedClient, count: usize) -> Vec<Value> {
     let has_all = |seen: &Value| seen["messages"].as_array().is_some_and(|all| all.len() >= count);
     let mut seen = caller.until("/inbox/ib", has_all).await;
     serde_json::from_value(seen["messages"].take()).unwrap()
@@ -36,8 +36,8 @@ fn is_signed(letter: &Value, secret: &str) -> bool {
 }
 
 #[tokio::test]
-async fn whoever_registered_is_called_when_a_build_is_over() {
-    let caller = Caller::in_a_hurry().await;
+async fn the_one_who_registered_is_called_when_a_build_is_over() {
+    let caller = HostedClient::in_a_hurry().await;
     listen(&caller).await;
     let id = caller.submit(&request()).await;
     let all = letters(&caller, 1).await;
@@ -50,7 +50,7 @@ async fn whoever_registered_is_called_when_a_build_is_over() {
 
 #[tokio::test]
 async fn a_notice_can_be_late_and_come_twice() {
-    let caller = Caller::in_a_hurry().await;
+    let caller = HostedClient::in_a_hurry().await;
     listen(&caller).await;
     let settings = json!({"delay_ms": 3_600_000, "copies": 2});
     caller.turn("/image-builder/notify", settings, StatusCode::NO_CONTENT).await;
@@ -67,7 +67,7 @@ async fn a_notice_can_be_late_and_come_twice() {
 
 #[tokio::test]
 async fn callbacks_can_be_forged() {
-    let caller = Caller::in_a_hurry().await;
+    let caller = HostedClient::in_a_hurry().await;
     listen(&caller).await;
     for body in [
         json!({"compose_id": "x", "status": "success", "times": 2}),
@@ -91,8 +91,8 @@ async fn callbacks_can_be_forged() {
 }
 
 #[tokio::test]
-async fn events_go_to_kafka_when_somebody_wants_them() {
-    let caller = Caller::in_a_hurry().await;
+async fn events_go_to_kafka_when_someone_wants_them() {
+    let caller = HostedClient::in_a_hurry().await;
     caller.turn("/image-builder/notify", json!({"events": true}), StatusCode::NO_CONTENT).await;
     let id = caller.submit(&request()).await;
     let is_sent = |seen: &Value| seen["notices"].as_array().is_some_and(|all| !all.is_empty());

@@ -3,9 +3,9 @@
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use super::caller::{Caller, complaint, identity, json_of};
+use super::caller::{HostedClient, error_text, identity, json_of};
 
-async fn permissions(caller: &Caller, user: &str, query: &str) -> Vec<String> {
+async fn permissions(caller: &HostedClient, user: &str, query: &str) -> Vec<String> {
     let path = format!("/api/rbac/v1/access/?application=provisioning{query}");
     let call = caller.request(Method::GET, &path).header("x-rh-identity", identity("org-1", user));
     let body = json_of(call.send().await.unwrap()).await;
@@ -14,8 +14,8 @@ async fn permissions(caller: &Caller, user: &str, query: &str) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn everybody_may_do_everything_until_somebody_says_otherwise() {
-    let caller = Caller::new().await;
+async fn everyone_may_do_everything_until_someone_says_otherwise() {
+    let caller = HostedClient::new().await;
     assert_eq!(permissions(&caller, "ada", "").await, ["provisioning:*:*"]);
     let rights =
         json!({"permissions": ["provisioning:pubkey:read", "inventory:*:*", "provisioning:source:read"]});
@@ -35,13 +35,13 @@ async fn everybody_may_do_everything_until_somebody_says_otherwise() {
 
 #[tokio::test]
 async fn a_question_must_say_who_asks_and_about_what() {
-    let caller = Caller::new().await;
+    let caller = HostedClient::new().await;
     let path = "/api/rbac/v1/access/";
     assert_eq!(
-        complaint(caller.request(Method::GET, &format!("{path}?application=provisioning"))).await.0,
+        error_text(caller.request(Method::GET, &format!("{path}?application=provisioning"))).await.0,
         400
     );
-    assert_eq!(complaint(caller.call(Method::GET, path)).await.0, 400);
+    assert_eq!(error_text(caller.call(Method::GET, path)).await.0, 400);
     let status = caller.call(Method::GET, "/api/rbac/v1/status/").send().await.unwrap();
     assert_eq!(status.status(), StatusCode::OK);
 }

@@ -3,9 +3,9 @@
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use super::caller::{Caller, complaint, identity, json_of, request};
+use super::caller::{HostedClient, error_text, identity, json_of, request};
 
-async fn get(caller: &Caller, path: &str) -> Value {
+async fn get(caller: &HostedClient, path: &str) -> Value {
     let call = caller.call(Method::GET, &format!("/api/sources/v3.1{path}"));
     json_of(call.send().await.unwrap()).await
 }
@@ -16,7 +16,7 @@ fn ids(body: &Value) -> Vec<&str> {
 
 #[tokio::test]
 async fn every_organisation_has_an_account_in_each_cloud() {
-    let caller = Caller::new().await;
+    let caller = HostedClient::new().await;
     let types = get(&caller, "/application_types").await;
     let ours =
         types["data"].as_array().unwrap().iter().find(|one| one["name"] == "/insights/platform/provisioning");
@@ -41,15 +41,15 @@ async fn every_organisation_has_an_account_in_each_cloud() {
 }
 
 #[tokio::test]
-async fn more_sources_come_and_go_and_belong_to_somebody() {
-    let caller = Caller::new().await;
+async fn more_sources_come_and_go_and_belong_to_someone() {
+    let caller = HostedClient::new().await;
     let known = json!({
         "id": "8", "name": "eight", "provider": "aws", "org": "org-2", "external_id": "x",
         "account": "arn:aws:iam::210987654321:role/other",
     });
     caller.turn("/sources/known", known, StatusCode::CREATED).await;
     let path = "/api/sources/v3.1/sources/8/authentications";
-    assert_eq!(complaint(caller.call(Method::GET, path)).await.0, 404);
+    assert_eq!(error_text(caller.call(Method::GET, path)).await.0, 404);
     let theirs = caller.request(Method::GET, path).header("x-rh-identity", identity("org-2", "eve"));
     let body = json_of(theirs.send().await.unwrap()).await;
     assert_eq!(body["data"][1]["extra"]["external_id"], "x");
@@ -57,23 +57,23 @@ async fn more_sources_come_and_go_and_belong_to_somebody() {
     assert_eq!(removed.status(), StatusCode::NO_CONTENT);
     let mut shared = request();
     shared["image_requests"][0]["upload_request"]["options"] = json!({"share_with_sources": ["1"]});
-    assert_eq!(complaint(caller.builder(Method::POST, "/compose").json(&shared)).await.0, 400);
+    assert_eq!(error_text(caller.builder(Method::POST, "/compose").json(&shared)).await.0, 400);
     caller.request(Method::DELETE, "/sources/known").send().await.unwrap();
     caller.submit(&shared).await;
     assert_eq!(caller.look("/sources/known").await["sources"].as_array().unwrap().len(), 3);
 }
 
 #[tokio::test]
-async fn nobody_is_answered_without_an_identity() {
-    let caller = Caller::new().await;
+async fn no_one_is_answered_without_an_identity() {
+    let caller = HostedClient::new().await;
     for path in
         ["/application_types", "/source_types", "/application_types/5/sources", "/sources/1/authentications"]
     {
         let call = caller.request(Method::GET, &format!("/api/sources/v3.1{path}"));
-        assert_eq!(complaint(call).await.0, 400, "{path}");
+        assert_eq!(error_text(call).await.0, 400, "{path}");
     }
     assert_eq!(
-        complaint(caller.call(Method::GET, "/api/sources/v3.1/application_types/77/sources")).await.0,
+        error_text(caller.call(Method::GET, "/api/sources/v3.1/application_types/77/sources")).await.0,
         404
     );
 }

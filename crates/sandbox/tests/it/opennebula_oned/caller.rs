@@ -30,27 +30,30 @@ pub(crate) enum Arg<'a> {
 
 pub(crate) use Arg::{Bool, Int, Text};
 
-pub(crate) struct Caller {
+pub(crate) struct OnedClient {
     pub(crate) client: Client,
     pub(crate) sandbox: Sandbox,
 }
 
 /// A refusal: the text and the number.
-pub(crate) type Refused = (String, i64);
+pub(crate) type OnedError = (String, i64);
 
-impl Caller {
+impl OnedClient {
     pub(crate) async fn new() -> Self {
         let sandbox = Sandbox::start(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).await.unwrap();
-        Caller { client: Client::builder().no_proxy().build().unwrap(), sandbox }
+        OnedClient { client: Client::builder().no_proxy().build().unwrap(), sandbox }
     }
 
     /// With every stage so long that only the clock can end it.
     pub(crate) async fn slow() -> Self {
-        let caller = Caller::new().await;
+        let caller = OnedClient::new().await;
         let names = ["pending", "prolog", "boot", "ready", "resize", "disk_resize", "poweroff", "terminate"];
-        let pace: serde_json::Map<_, _> =
+        let delay_times: serde_json::Map<_, _> =
             names.iter().map(|name| (format!("{name}_ms"), json!(60_000))).collect();
-        assert_eq!(caller.send(Method::PUT, "/opennebula/pace", Value::Object(pace)).await, StatusCode::OK);
+        assert_eq!(
+            caller.send(Method::PUT, "/opennebula/pace", Value::Object(delay_times)).await,
+            StatusCode::OK
+        );
         caller
     }
 
@@ -70,8 +73,8 @@ impl Caller {
         assert_eq!(self.send(Method::PUT, "/opennebula/release", body).await, StatusCode::OK);
     }
 
-    pub(crate) async fn mischief(&self, mischief: Value) {
-        let sent = self.send(Method::POST, "/opennebula/faults", mischief).await;
+    pub(crate) async fn faults(&self, faults: Value) {
+        let sent = self.send(Method::POST, "/opennebula/faults", faults).await;
         assert_eq!(sent, StatusCode::CREATED);
     }
 
@@ -81,8 +84,8 @@ impl Caller {
     }
 
     /// `standing` of each line of the ledger that has any.
-    pub(crate) async fn standing(&self, deed: &str) -> u64 {
-        self.get("/ledger/summary").await[deed]["standing"].as_u64().unwrap_or_default()
+    pub(crate) async fn standing(&self, effect: &str) -> u64 {
+        self.get("/ledger/summary").await[effect]["standing"].as_u64().unwrap_or_default()
     }
 
     pub(crate) async fn post(&self, body: impl Into<String>) -> reqwest::Result<Response> {
@@ -102,7 +105,7 @@ impl Caller {
         session: &str,
         method: &str,
         args: &[Arg<'_>],
-    ) -> Result<String, Refused> {
+    ) -> Result<String, OnedError> {
         let answer = self.raw(&body(session, method, args)).await;
         let (_, after) = answer.split_once("<boolean>").unwrap_or_else(|| panic!("{method}: {answer}"));
         if after.starts_with('0') {
@@ -139,7 +142,7 @@ impl Caller {
         self.vm(id).await.state()
     }
 
-    pub(crate) async fn allocate(&self, session: &str, template: &str, kind: i32) -> Result<i32, Refused> {
+    pub(crate) async fn allocate(&self, session: &str, template: &str, kind: i32) -> Result<i32, OnedError> {
         let id = self.call(session, "one.document.allocate", &[Text(template), Int(kind)]).await?;
         Ok(id.parse().unwrap())
     }

@@ -2,16 +2,16 @@
 
 use serde_json::json;
 
-use super::caller::{Bool, COGNIT, Caller, EXTRA, Int, OTHER, Text, Vm};
+use super::caller::{Bool, COGNIT, EXTRA, Int, OTHER, OnedClient, Text, Vm};
 
-type Answered = Result<String, (String, i64)>;
+type OnedResult = Result<String, (String, i64)>;
 
-impl Caller {
-    async fn resize(&self, id: i32, template: &str) -> Answered {
+impl OnedClient {
+    async fn resize(&self, id: i32, template: &str) -> OnedResult {
         self.call(COGNIT, "one.vm.resize", &[Int(id), Text(template), Bool(true)]).await
     }
 
-    async fn resize_disk(&self, id: i32, disk: i32, size: &str) -> Answered {
+    async fn resize_disk(&self, id: i32, disk: i32, size: &str) -> OnedResult {
         self.call(COGNIT, "one.vm.diskresize", &[Int(id), Int(disk), Text(size)]).await
     }
 }
@@ -20,13 +20,13 @@ fn capacity(vm: &Vm) -> [Option<&str>; 3] {
     ["TEMPLATE/CPU", "TEMPLATE/VCPU", "TEMPLATE/MEMORY"].map(|path| vm.get(path))
 }
 
-fn refused(method: &str, why: &str, errno: i64) -> Answered {
+fn refused(method: &str, why: &str, errno: i64) -> OnedResult {
     Err((format!("[{method}] {why}"), errno))
 }
 
 #[tokio::test]
 async fn a_resize_keeps_the_old_values_until_it_is_over() {
-    let caller = Caller::slow().await;
+    let caller = OnedClient::slow().await;
     let id = caller.running().await;
     caller.resize(id, "MEMORY=192\nVCPU=2\nCPU=2").await.unwrap();
     let vm = caller.vm(id).await;
@@ -57,7 +57,7 @@ async fn a_resize_keeps_the_old_values_until_it_is_over() {
 
 #[tokio::test]
 async fn a_resize_can_be_refused_for_many_reasons() {
-    let caller = Caller::slow().await;
+    let caller = OnedClient::slow().await;
     let pending = caller.instantiate(0, "vm", EXTRA).await;
     caller.advance(60_000).await;
     let why = "Cannot resize a VM in state PROLOG";
@@ -72,7 +72,7 @@ async fn a_resize_can_be_refused_for_many_reasons() {
     let syntax = "Parse error: syntax error, unexpected $end, expecting OBRACKET or CCDATA or STRING at line 1, \
                   columns 10:11";
     check("CPU=1\nCPU=", syntax, 8192).await;
-    caller.mischief(json!({"kind": "resize_refused_quota"})).await;
+    caller.faults(json!({"kind": "resize_refused_quota"})).await;
     check("CPU=2", "User [2] : user [2] limit of 1 reached for CPU quota in VM.", 512).await;
     let foreign = caller.call(OTHER, "one.vm.resize", &[Int(id), Text("CPU=2"), Bool(true)]).await;
     let why = format!("User [3] : Not authorized to perform MANAGE VM [{id}].");
@@ -83,9 +83,9 @@ async fn a_resize_can_be_refused_for_many_reasons() {
 
 #[tokio::test]
 async fn a_resize_can_do_nothing() {
-    let caller = Caller::slow().await;
+    let caller = OnedClient::slow().await;
     let id = caller.running().await;
-    caller.mischief(json!({"kind": "resize_does_nothing"})).await;
+    caller.faults(json!({"kind": "resize_does_nothing"})).await;
     caller.resize(id, "MEMORY=192\nVCPU=2\nCPU=2").await.unwrap();
     assert_eq!(caller.state(id).await, (3, 66));
     caller.advance(60_000).await;
@@ -95,7 +95,7 @@ async fn a_resize_can_do_nothing() {
 
 #[tokio::test]
 async fn disks_only_grow() {
-    let caller = Caller::slow().await;
+    let caller = OnedClient::slow().await;
     let id = caller.instantiate(7, "vm", "").await;
     caller.advance(180_000).await;
     assert_eq!(caller.vm(id).await.all("TEMPLATE/DISK/SIZE"), ["1024", "2048"]);
@@ -122,7 +122,7 @@ async fn disks_only_grow() {
 
 #[tokio::test]
 async fn what_is_pasted_carelessly_becomes_attributes() {
-    let caller = Caller::new().await;
+    let caller = OnedClient::new().await;
     let place = "x\"]\nINJECTED=[A=\"bar";
     let extra = format!("{EXTRA}\nDEVICE_INFO=[GEOGRAPHIC_LOCATION=\"{place}\"]\nMEMORY=7");
     let vm = caller.vm(caller.instantiate(0, "vm", &extra).await).await;
@@ -140,7 +140,7 @@ async fn what_is_pasted_carelessly_becomes_attributes() {
 
 #[tokio::test]
 async fn extra_attributes_replace_all_of_their_name() {
-    let caller = Caller::new().await;
+    let caller = OnedClient::new().await;
     let extra = "DISK=[IMAGE=\"function-image\",IMAGE_UNAME=oneadmin,SIZE=\"3072\"]\nNIC=[]\nPRIVATE=1";
     let vm = caller.vm(caller.instantiate(7, "", extra).await).await;
     assert_eq!(vm.all("TEMPLATE/DISK/SIZE"), ["3072"]);
@@ -151,7 +151,7 @@ async fn extra_attributes_replace_all_of_their_name() {
 
 const ALLOCATING: &str = "[one.template.instantiate] Error allocating a new virtual machine template. ";
 
-impl Caller {
+impl OnedClient {
     /// Why a machine of template 0 is not made.
     async fn refused(&self, name: &str, extra: &str) -> (String, i64) {
         let args = [Int(0), Text(name), Bool(false), Text(extra), Bool(false)];
@@ -161,7 +161,7 @@ impl Caller {
 
 #[tokio::test]
 async fn what_cannot_become_a_machine_is_refused_in_the_words_of_oned() {
-    let caller = Caller::new().await;
+    let caller = OnedClient::new().await;
     for (extra, why) in [
         ("CPU=0", "CPU attribute must be a positive float or integer value."),
         ("MEMORY=0", "MEMORY attribute must be a positive integer value."),
@@ -190,7 +190,7 @@ async fn what_cannot_become_a_machine_is_refused_in_the_words_of_oned() {
     }
     let why = format!("{ALLOCATING}Invalid NAME, max length is 128 chars");
     assert_eq!(caller.refused(&"n".repeat(129), "").await, (why, 16384));
-    caller.mischief(json!({"kind": "no_onegate"})).await;
+    caller.faults(json!({"kind": "no_onegate"})).await;
     let why = format!("{ALLOCATING}TOKEN set, but onegate endpoint was not defined in oned.conf.");
     assert_eq!(caller.refused("vm", "CONTEXT=[TOKEN=YES]").await, (why, 16384));
     assert_eq!(caller.standing("oned/vm").await, 0);
@@ -199,7 +199,7 @@ async fn what_cannot_become_a_machine_is_refused_in_the_words_of_oned() {
 
 #[tokio::test]
 async fn a_negative_size_and_raw_data_meet_other_checks_in_each_release() {
-    let caller = Caller::new().await;
+    let caller = OnedClient::new().await;
     let negative = "MEMORY attribute must be a positive integer value.";
     let why = format!("[one.template.instantiate] User [2] : user [2] {negative}");
     assert_eq!(caller.refused("vm", "MEMORY=-5").await, (why, 512));
@@ -228,7 +228,7 @@ async fn a_negative_size_and_raw_data_meet_other_checks_in_each_release() {
 
 #[tokio::test]
 async fn a_network_without_a_gateway_leaves_its_context_empty() {
-    let caller = Caller::new().await;
+    let caller = OnedClient::new().await;
     let nic = "NIC=[NETWORK=\"bare-net\",NETWORK_UNAME=oneadmin]";
     let bare = caller.vm(caller.instantiate(0, "vm", nic).await).await;
     for name in ["GATEWAY", "MASK", "NETWORK"] {
@@ -244,7 +244,7 @@ async fn a_network_without_a_gateway_leaves_its_context_empty() {
 
 #[tokio::test]
 async fn an_extended_template_has_what_its_image_and_its_network_say() {
-    let caller = Caller::new().await;
+    let caller = OnedClient::new().await;
     let show = async |extended| {
         let xml =
             caller.call(COGNIT, "one.template.info", &[Int(5), Bool(extended), Bool(false)]).await.unwrap();
@@ -262,7 +262,7 @@ async fn an_extended_template_has_what_its_image_and_its_network_say() {
 
 #[tokio::test]
 async fn users_write_on_their_machines() {
-    let caller = Caller::new().await;
+    let caller = OnedClient::new().await;
     let id = caller.instantiate(0, "vm", EXTRA).await;
     let update = async |template: &str, append: i32| {
         caller.call(COGNIT, "one.vm.update", &[Int(id), Text(template), Int(append)]).await.unwrap();

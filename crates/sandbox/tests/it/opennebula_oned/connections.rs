@@ -6,21 +6,21 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use super::caller::{COGNIT, Caller, body};
+use super::caller::{COGNIT, OnedClient, body};
 
 const OPEN_MAX: usize = 15;
 const CALLS_MAX: usize = 30;
 const LOOKS_MAX: Duration = Duration::from_secs(10);
 
-struct Line {
+struct RawConnection {
     stream: TcpStream,
 }
 
-impl Line {
-    async fn open(caller: &Caller) -> Self {
+impl RawConnection {
+    async fn open(caller: &OnedClient) -> Self {
         let addr = caller.sandbox.addr();
         let oned = SocketAddr::new(addr.ip(), addr.port() + 1);
-        Line { stream: TcpStream::connect(oned).await.unwrap() }
+        RawConnection { stream: TcpStream::connect(oned).await.unwrap() }
     }
 
     async fn ask(&mut self) {
@@ -49,14 +49,14 @@ impl Line {
 
 #[tokio::test]
 async fn the_sixteenth_connection_waits_until_another_one_closes() {
-    let caller = Caller::new().await;
+    let caller = OnedClient::new().await;
     let mut lines = Vec::new();
     for _ in 0..OPEN_MAX {
-        let mut line = Line::open(&caller).await;
+        let mut line = RawConnection::open(&caller).await;
         line.call().await;
         lines.push(line);
     }
-    let mut late = Line::open(&caller).await;
+    let mut late = RawConnection::open(&caller).await;
     late.ask().await;
     // Calls on the others go on, while the late one has not even been taken.
     lines[0].call().await;
@@ -71,8 +71,8 @@ async fn the_sixteenth_connection_waits_until_another_one_closes() {
 /// Written byte by byte as the real one writes them.
 #[tokio::test]
 async fn answers_have_the_headers_of_abyss_and_pages_no_length() {
-    let caller = Caller::new().await;
-    let mut line = Line::open(&caller).await;
+    let caller = OnedClient::new().await;
+    let mut line = RawConnection::open(&caller).await;
     let answer = line.call().await;
     assert!(answer.contains("\r\nContent-type: text/xml; charset=utf-8\r\n"), "{answer}");
     assert!(answer.contains("\r\nContent-length: 263\r\n"), "{answer}");
@@ -81,7 +81,7 @@ async fn answers_have_the_headers_of_abyss_and_pages_no_length() {
         ("POST /nowhere", "404 Not Found"),
         ("POST /RPC2", "411 Length Required"),
     ] {
-        let mut line = Line::open(&caller).await;
+        let mut line = RawConnection::open(&caller).await;
         line.stream.write_all(format!("{request} HTTP/1.1\r\nHost: oned\r\n\r\n").as_bytes()).await.unwrap();
         let mut page = String::new();
         line.stream.read_to_string(&mut page).await.unwrap();
@@ -95,8 +95,8 @@ async fn answers_have_the_headers_of_abyss_and_pages_no_length() {
 
 #[tokio::test]
 async fn a_connection_ends_after_thirty_calls() {
-    let caller = Caller::new().await;
-    let mut line = Line::open(&caller).await;
+    let caller = OnedClient::new().await;
+    let mut line = RawConnection::open(&caller).await;
     for _ in 1..CALLS_MAX {
         assert!(!line.call().await.contains("connection: close"));
     }
@@ -110,8 +110,8 @@ async fn a_connection_ends_after_thirty_calls() {
 
 #[tokio::test]
 async fn a_silent_connection_is_hung_up() {
-    let caller = Caller::new().await;
-    let mut line = Line::open(&caller).await;
+    let caller = OnedClient::new().await;
+    let mut line = RawConnection::open(&caller).await;
     line.call().await;
     tokio::time::pause();
     let start = tokio::time::Instant::now();

@@ -1,9 +1,9 @@
 //! Documents: what is kept of them, who may do what, and which names are refused.
 
-use super::caller::{COGNIT, Caller, Int, ONEADMIN, OTHER, Text};
+use super::caller::{COGNIT, Int, ONEADMIN, OTHER, OnedClient, Text};
 use super::outline::values;
 
-impl Caller {
+impl OnedClient {
     /// The texts in the template of a document.
     async fn template(&self, id: i32) -> Vec<(String, String)> {
         let xml = self.call(COGNIT, "one.document.info", &[Int(id)]).await.unwrap();
@@ -24,7 +24,7 @@ fn pairs(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
 
 #[tokio::test]
 async fn an_update_replaces_or_adds() {
-    let caller = Caller::new().await;
+    let caller = OnedClient::new().await;
     let id = caller.allocate(COGNIT, "NAME=a\nBODY=\"{\\\"x\\\": 1}\"\nTOKEN=t", 1337).await.unwrap();
     assert_eq!(caller.template(id).await, pairs(&[("BODY", "{\"x\": 1}"), ("TOKEN", "t")]));
     caller.update(id, "<T><DELETING>YES</DELETING><TOKEN>u</TOKEN></T>", 1).await.unwrap();
@@ -44,7 +44,7 @@ async fn an_update_replaces_or_adds() {
 /// oned writes values and names without escaping them.
 #[tokio::test]
 async fn what_leaves_its_place_is_refused_or_becomes_something_else() {
-    let caller = Caller::new().await;
+    let caller = OnedClient::new().await;
     let refused = Err(("[one.document.allocate] Error transforming the Document to XML.".to_owned(), 8192));
     for template in [
         "<T><BODY>a]]&gt;b&amp;c</BODY></T>",
@@ -66,7 +66,7 @@ async fn what_leaves_its_place_is_refused_or_becomes_something_else() {
 
 #[tokio::test]
 async fn names_are_free_at_first_and_strict_later() {
-    let caller = Caller::new().await;
+    let caller = OnedClient::new().await;
     let named = |name: &str| format!("<T><NAME>{name}</NAME><BODY>1</BODY></T>");
     let id = caller.allocate(COGNIT, &named("a:b/c"), 1337).await.unwrap();
     let long = "x".repeat(129);
@@ -86,7 +86,7 @@ async fn names_are_free_at_first_and_strict_later() {
 
 #[tokio::test]
 async fn a_document_is_its_owners_unless_that_one_shares_it() {
-    let caller = Caller::new().await;
+    let caller = OnedClient::new().await;
     let id = caller.allocate(COGNIT, "BODY=1", 1337).await.unwrap();
     let denied = |method: &str, right: &str| {
         (format!("[{method}] User [3] : Not authorized to perform {right} DOCUMENT [{id}]."), 512)
@@ -104,8 +104,8 @@ async fn a_document_is_its_owners_unless_that_one_shares_it() {
 }
 
 #[tokio::test]
-async fn a_lock_stops_everybody_but_administrators() {
-    let caller = Caller::new().await;
+async fn a_lock_stops_everyone_but_administrators() {
+    let caller = OnedClient::new().await;
     let id = caller.allocate(COGNIT, "BODY=1", 1337).await.unwrap();
     caller.call(COGNIT, "one.document.lock", &[Int(id), Int(4)]).await.unwrap();
     let xml = caller.call(COGNIT, "one.document.info", &[Int(id)]).await.unwrap();
@@ -130,7 +130,7 @@ async fn a_lock_stops_everybody_but_administrators() {
 
 #[tokio::test]
 async fn names_are_as_long_and_as_bare_as_the_release_has_them() {
-    let caller = Caller::new().await;
+    let caller = OnedClient::new().await;
     let long = format!("<T><NAME>{}</NAME></T>", "n".repeat(129));
     let refused = caller.allocate(COGNIT, &long, 1337).await.unwrap_err();
     assert_eq!(refused, ("[one.document.allocate] NAME is too long; max length is 128 chars.".into(), 8192));
@@ -149,7 +149,7 @@ async fn names_are_as_long_and_as_bare_as_the_release_has_them() {
 
 #[tokio::test]
 async fn an_element_with_two_levels_below_it_is_dropped() {
-    let caller = Caller::new().await;
+    let caller = OnedClient::new().await;
     let deep = "<T><A><B><C>1</C></B></A><V><K>1</K></V></T>";
     let id = caller.allocate(COGNIT, deep, 1337).await.unwrap();
     let xml = caller.call(COGNIT, "one.document.info", &[Int(id)]).await.unwrap();
@@ -157,8 +157,8 @@ async fn an_element_with_two_levels_below_it_is_dropped() {
 }
 
 #[tokio::test]
-async fn a_pool_of_nobody_is_refused() {
-    let caller = Caller::new().await;
+async fn a_pool_of_no_one_is_refused() {
+    let caller = OnedClient::new().await;
     let args = [Int(-9), Int(-1), Int(-1), Int(1337)];
     let refused = caller.call(COGNIT, "one.documentpool.info", &args).await.unwrap_err();
     assert_eq!(refused, ("[one.documentpool.info] Incorrect filter_flag".into(), 4096));

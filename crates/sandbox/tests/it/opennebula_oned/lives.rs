@@ -3,9 +3,9 @@
 use reqwest::Method;
 use serde_json::json;
 
-use super::caller::{Bool, COGNIT, Caller, EXTRA, Int, ONEADMIN, Text};
+use super::caller::{Bool, COGNIT, EXTRA, Int, ONEADMIN, OnedClient, Text};
 
-impl Caller {
+impl OnedClient {
     async fn act(&self, session: &str, action: &str, id: i32) -> Result<String, (String, i64)> {
         self.call(session, "one.vm.action", &[Text(action), Int(id)]).await
     }
@@ -23,7 +23,7 @@ impl Caller {
 
 #[tokio::test]
 async fn a_machine_is_born_runs_and_ends() {
-    let caller = Caller::slow().await;
+    let caller = OnedClient::slow().await;
     let id = caller.instantiate(0, "FAAS_0_(service_44)", EXTRA).await;
     assert_eq!(caller.stages(id, 4).await, [(1, 0), (3, 1), (3, 2), (3, 3)]);
     let vm = caller.vm(id).await;
@@ -52,10 +52,10 @@ async fn a_machine_is_born_runs_and_ends() {
 }
 
 #[tokio::test]
-async fn time_passes_without_anybody_looking() {
-    let caller = Caller::new().await;
-    let pace = json!({"pending_ms": 10, "boot_ms": 20});
-    caller.send(Method::POST, "/opennebula/pace", pace).await;
+async fn time_passes_without_anyone_looking() {
+    let caller = OnedClient::new().await;
+    let delay_times = json!({"pending_ms": 10, "boot_ms": 20});
+    caller.send(Method::POST, "/opennebula/pace", delay_times).await;
     assert_eq!(caller.get("/opennebula/pace").await["prolog_ms"], 20);
     let id = caller.instantiate(0, "vm", EXTRA).await;
     caller.advance(10_000_000).await;
@@ -67,7 +67,7 @@ async fn time_passes_without_anybody_looking() {
 
 #[tokio::test]
 async fn a_machine_that_boots_cannot_be_ended() {
-    let caller = Caller::slow().await;
+    let caller = OnedClient::slow().await;
     let id = caller.instantiate(0, "vm", EXTRA).await;
     caller.advance(120_000).await;
     let refused = caller.act(COGNIT, "terminate", id).await.unwrap_err();
@@ -85,7 +85,7 @@ async fn a_machine_that_boots_cannot_be_ended() {
 
 #[tokio::test]
 async fn a_guest_that_reports_is_ready_some_time_after_it_runs() {
-    let caller = Caller::slow().await;
+    let caller = OnedClient::slow().await;
     let id = caller.instantiate(6, "vm", "").await;
     caller.advance(180_000).await;
     let vm = caller.vm(id).await;
@@ -96,8 +96,8 @@ async fn a_guest_that_reports_is_ready_some_time_after_it_runs() {
 
 #[tokio::test]
 async fn only_an_administrator_helps_a_machine_that_did_not_boot() {
-    let caller = Caller::slow().await;
-    caller.mischief(json!({"kind": "boot_fails", "times": 2})).await;
+    let caller = OnedClient::slow().await;
+    caller.faults(json!({"kind": "boot_fails", "times": 2})).await;
     let id = caller.instantiate(0, "vm", EXTRA).await;
     caller.advance(180_000).await;
     assert_eq!(caller.state(id).await, (3, 36));
@@ -122,7 +122,7 @@ async fn only_an_administrator_helps_a_machine_that_did_not_boot() {
 
 #[tokio::test]
 async fn an_administrator_deletes_a_machine_that_boots() {
-    let caller = Caller::slow().await;
+    let caller = OnedClient::slow().await;
     let id = caller.instantiate(0, "vm", EXTRA).await;
     caller.advance(120_000).await;
     caller.call(ONEADMIN, "one.vm.recover", &[Int(id), Int(3)]).await.unwrap();
@@ -133,7 +133,7 @@ async fn an_administrator_deletes_a_machine_that_boots() {
 #[tokio::test]
 async fn a_machine_that_fits_on_no_host_is_told_why() {
     for (release, silence_ms) in [("6.8", 60_000), ("7.4", 60_200)] {
-        let caller = Caller::slow().await;
+        let caller = OnedClient::slow().await;
         caller.release(release).await;
         let id = caller.instantiate(0, "vm", "CPU=1000").await;
         let message = async || caller.vm(id).await.get("USER_TEMPLATE/SCHED_MESSAGE").map(str::to_owned);
@@ -152,7 +152,7 @@ async fn a_machine_that_fits_on_no_host_is_told_why() {
 
 #[tokio::test]
 async fn in_the_newer_release_a_machine_waits_for_the_end_of_a_scheduling_window() {
-    let caller = Caller::slow().await;
+    let caller = OnedClient::slow().await;
     caller.send(Method::PUT, "/opennebula/pace", json!({"sched_window_ms": 60_000})).await;
     caller.release("7.4").await;
     let id = caller.instantiate(0, "vm", EXTRA).await;
@@ -171,8 +171,8 @@ async fn in_the_newer_release_a_machine_waits_for_the_end_of_a_scheduling_window
 
 #[tokio::test]
 async fn some_machines_never_run() {
-    let caller = Caller::slow().await;
-    caller.mischief(json!({"kind": "never_runs", "about": "DAAS"})).await;
+    let caller = OnedClient::slow().await;
+    caller.faults(json!({"kind": "never_runs", "about": "DAAS"})).await;
     let (one, two) = (caller.instantiate(0, "FAAS", EXTRA).await, caller.instantiate(0, "DAAS", EXTRA).await);
     let huge = caller.instantiate(0, "vm", "CPU=1000").await;
     caller.advance(600_000).await;
@@ -184,7 +184,7 @@ async fn some_machines_never_run() {
 
 #[tokio::test]
 async fn a_machine_can_rest() {
-    let caller = Caller::slow().await;
+    let caller = OnedClient::slow().await;
     let id = caller.running().await;
     caller.act(COGNIT, "poweroff", id).await.unwrap();
     assert_eq!(caller.stages(id, 2).await, [(3, 18), (8, 0)]);
@@ -213,7 +213,7 @@ async fn a_machine_can_rest() {
 /// The addresses of three networks, and then none until somebody leaves.
 #[tokio::test]
 async fn addresses_run_out_and_come_back() {
-    let caller = Caller::slow().await;
+    let caller = OnedClient::slow().await;
     let mut first = None;
     let args = [Int(0), Text("vm"), Bool(false), Text(""), Bool(false)];
     let refused = loop {

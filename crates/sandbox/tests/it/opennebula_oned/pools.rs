@@ -3,7 +3,7 @@
 use reqwest::Method;
 use serde_json::json;
 
-use super::caller::{Bool, COGNIT, Caller, EMPTY, EXTRA, Int, ONEADMIN, OTHER, Text};
+use super::caller::{Bool, COGNIT, EMPTY, EXTRA, Int, ONEADMIN, OTHER, OnedClient, Text};
 use super::outline::values;
 
 /// The numbers in a list.
@@ -12,7 +12,7 @@ fn ids(xml: &str) -> Vec<i32> {
     values(xml).into_iter().filter(|(path, _)| is_id(path)).map(|(_, id)| id.parse().unwrap()).collect()
 }
 
-impl Caller {
+impl OnedClient {
     async fn documents(&self, session: &str, range: [i32; 3], kind: i32) -> Vec<i32> {
         let [whose, start, end] = range.map(Int);
         let list = self.call(session, "one.documentpool.info", &[whose, start, end, Int(kind)]).await;
@@ -22,7 +22,7 @@ impl Caller {
 
 #[tokio::test]
 async fn documents_are_listed_by_owner_kind_and_page() {
-    let caller = Caller::new().await;
+    let caller = OnedClient::new().await;
     let mut mine = Vec::new();
     for _ in 0..5 {
         mine.insert(0, caller.allocate(COGNIT, "BODY=1", 1337).await.unwrap());
@@ -45,7 +45,7 @@ async fn documents_are_listed_by_owner_kind_and_page() {
 
 #[tokio::test]
 async fn machines_are_listed_in_short_and_in_full() {
-    let caller = Caller::new().await;
+    let caller = OnedClient::new().await;
     caller.send(Method::PUT, "/opennebula/pace", json!({"boot_ms": 60_000, "terminate_ms": 0})).await;
     let (one, two) = (caller.instantiate(0, "a", EXTRA).await, caller.instantiate(0, "b", EXTRA).await);
     caller.advance(100_000).await;
@@ -76,7 +76,7 @@ async fn machines_are_listed_in_short_and_in_full() {
 
 #[tokio::test]
 async fn a_short_machine_has_little_of_its_disks_and_nics_and_the_last_record() {
-    let caller = Caller::slow().await;
+    let caller = OnedClient::slow().await;
     let id = caller.running().await;
     caller.call(COGNIT, "one.vm.resize", &[Int(id), Text("CPU=2"), Bool(true)]).await.unwrap();
     let xml = caller.call(COGNIT, "one.vmpool.infoset", &[Text(&id.to_string()), Bool(false)]).await.unwrap();
@@ -103,7 +103,7 @@ async fn a_short_machine_has_little_of_its_disks_and_nics_and_the_last_record() 
 
 #[tokio::test]
 async fn a_set_has_what_can_be_seen_of_it() {
-    let caller = Caller::new().await;
+    let caller = OnedClient::new().await;
     let one = caller.instantiate(0, "a", EXTRA).await;
     let two = caller.instantiate(0, "b", EXTRA).await;
     // By id, the highest first, and each once.

@@ -2,7 +2,7 @@
 
 use reqwest::{Method, StatusCode};
 
-use super::caller::{COGNIT, Caller, EXTRA, Int, Text, body};
+use super::caller::{COGNIT, EXTRA, Int, OnedClient, Text, body};
 use super::outline::outline;
 
 /// The request and the answer of a file, with the number of the thing in place of `{id}`.
@@ -13,7 +13,7 @@ fn exchange(name: &str, id: i32) -> (String, String) {
     (request.to_owned(), answer.to_owned())
 }
 
-impl Caller {
+impl OnedClient {
     /// The answer is the recorded one, to the letter.
     async fn says_the_same(&self, name: &str, id: i32) {
         let (request, recorded) = exchange(name, id);
@@ -36,7 +36,7 @@ impl Caller {
 
 #[tokio::test]
 async fn wrong_calls_are_answered_as_recorded() {
-    let caller = Caller::slow().await;
+    let caller = OnedClient::slow().await;
     for name in [
         "version",
         "wrong_password",
@@ -57,7 +57,7 @@ async fn wrong_calls_are_answered_as_recorded() {
 
 #[tokio::test]
 async fn a_machine_is_answered_as_recorded_through_its_life() {
-    let caller = Caller::slow().await;
+    let caller = OnedClient::slow().await;
     caller.looks_the_same("template_info", 0).await;
     caller.says_the_same("instantiate", 0).await;
     let id = 0;
@@ -80,7 +80,7 @@ async fn a_machine_is_answered_as_recorded_through_its_life() {
 
 #[tokio::test]
 async fn a_machine_that_fails_to_boot_is_answered_as_recorded() {
-    let caller = Caller::slow().await;
+    let caller = OnedClient::slow().await;
     let id = caller.instantiate(8, "FAAS_0_(service_44)", EXTRA).await;
     caller.advance(200_000).await;
     caller.looks_the_same("machine_boot_failure", id).await;
@@ -92,7 +92,7 @@ async fn a_machine_that_fails_to_boot_is_answered_as_recorded() {
 
 #[tokio::test]
 async fn documents_are_answered_as_recorded() {
-    let caller = Caller::new().await;
+    let caller = OnedClient::new().await;
     let first = caller.allocate(COGNIT, "<TEMPLATE><BODY>{}</BODY></TEMPLATE>", 1337).await.unwrap();
     for _ in 0..2 {
         let named = "<TEMPLATE><NAME>n1</NAME><BODY>{}</BODY></TEMPLATE>";
@@ -116,12 +116,12 @@ async fn documents_are_answered_as_recorded() {
 
 #[tokio::test]
 async fn a_user_is_answered_as_recorded() {
-    Caller::new().await.looks_the_same("user_info", 0).await;
+    OnedClient::new().await.looks_the_same("user_info", 0).await;
 }
 
 #[tokio::test]
 async fn other_methods_and_paths_get_a_page() {
-    let caller = Caller::new().await;
+    let caller = OnedClient::new().await;
     let url = caller.sandbox.oned_url();
     let response = caller.client.get(&url).send().await.unwrap();
     assert_eq!(response.status(), StatusCode::METHOD_NOT_ALLOWED);
@@ -144,7 +144,7 @@ async fn other_methods_and_paths_get_a_page() {
 
 #[tokio::test]
 async fn a_call_without_a_length_is_refused() {
-    let caller = Caller::new().await;
+    let caller = OnedClient::new().await;
     let parts = futures_util::stream::iter([Ok::<_, std::io::Error>("<methodCall/>")]);
     let url = caller.sandbox.oned_url();
     let response = caller.client.post(url).body(reqwest::Body::wrap_stream(parts)).send().await.unwrap();
@@ -156,7 +156,7 @@ async fn a_call_without_a_length_is_refused() {
 
 #[tokio::test]
 async fn a_number_in_place_of_a_boolean_is_taken_by_the_older_release_alone() {
-    let caller = Caller::new().await;
+    let caller = OnedClient::new().await;
     let id = caller.allocate(COGNIT, "BODY=1", 1337).await.unwrap();
     caller.call(COGNIT, "one.document.info", &[Int(id), Int(1)]).await.unwrap();
     caller.release("7.4").await;
@@ -166,7 +166,7 @@ async fn a_number_in_place_of_a_boolean_is_taken_by_the_older_release_alone() {
 
 #[tokio::test]
 async fn a_control_character_is_not_xml() {
-    let caller = Caller::new().await;
+    let caller = OnedClient::new().await;
     for control in ["\u{1}", "&#x1;"] {
         let call = body(COGNIT, "one.document.allocate", &[Text("BODY=\"x%\""), Int(1337)]);
         let answer = caller.raw(&call.replace('%', control)).await;

@@ -1,8 +1,8 @@
 //! Who may come in, with a password or with a token.
 
-use super::caller::{COGNIT, Caller, EMPTY, Int, ONEADMIN, OTHER, Text};
+use super::caller::{COGNIT, EMPTY, Int, ONEADMIN, OTHER, OnedClient, Text};
 
-impl Caller {
+impl OnedClient {
     async fn log_in(&self, session: &str, user: &str, seconds: i32) -> Result<String, (String, i64)> {
         let args = [Text(user), Text(""), Int(seconds), Int(-1)];
         self.call(session, "one.user.login", &args).await
@@ -15,7 +15,7 @@ impl Caller {
 
 #[tokio::test]
 async fn a_token_opens_until_it_expires_or_is_taken_back() {
-    let caller = Caller::new().await;
+    let caller = OnedClient::new().await;
     let token = caller.log_in(COGNIT, "cognit", 600).await.unwrap();
     assert!(token.len() == 64 && token.chars().all(|c| c.is_ascii_hexdigit()), "{token}");
     let session = format!("cognit:{token}");
@@ -39,7 +39,7 @@ async fn a_token_opens_until_it_expires_or_is_taken_back() {
 
 #[tokio::test]
 async fn an_eleventh_token_is_refused() {
-    let caller = Caller::new().await;
+    let caller = OnedClient::new().await;
     for _ in 0..10 {
         caller.log_in(COGNIT, "cognit", 600).await.unwrap();
     }
@@ -51,8 +51,8 @@ async fn an_eleventh_token_is_refused() {
 }
 
 #[tokio::test]
-async fn users_know_themselves_and_administrators_everybody() {
-    let caller = Caller::new().await;
+async fn users_know_themselves_and_administrators_everyone() {
+    let caller = OnedClient::new().await;
     for (session, head) in [
         (ONEADMIN, "<USER><ID>0</ID><GID>0</GID><GROUPS><ID>0</ID></GROUPS><GNAME>oneadmin</GNAME>"),
         (COGNIT, "<USER><ID>2</ID><GID>1</GID><GROUPS><ID>1</ID></GROUPS><GNAME>users</GNAME>"),
@@ -72,8 +72,8 @@ async fn users_know_themselves_and_administrators_everybody() {
     assert_eq!(caller.call(COGNIT, "one.user.info", &[Int(3)]).await.unwrap_err().1, 512);
     assert_eq!(caller.call(ONEADMIN, "one.user.info", &[Int(99)]).await.unwrap_err().1, 1024);
     assert_eq!(caller.log_in(COGNIT, "other", 600).await.unwrap_err().1, 512);
-    for stranger in ["joe:mama", "cognit:", ":", "cognit", ""] {
-        let (why, errno) = caller.call(stranger, "one.user.info", &[Int(-1)]).await.unwrap_err();
+    for outsider in ["joe:mama", "cognit:", ":", "cognit", ""] {
+        let (why, errno) = caller.call(outsider, "one.user.info", &[Int(-1)]).await.unwrap_err();
         assert_eq!(why, "[one.user.info] User couldn't be authenticated, aborting call.");
         assert_eq!(errno, 256);
     }

@@ -11,18 +11,18 @@ use serde_json::{Value, json};
 const LOOKS_MAX: usize = 400;
 const MOMENT_MS: u64 = 50;
 
-pub(crate) struct Caller {
+pub(crate) struct OneFlowClient {
     pub(crate) client: Client,
     pub(crate) sandbox: Sandbox,
 }
 
-pub(crate) struct Answer {
+pub(crate) struct OneFlowResponse {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) text: String,
 }
 
-impl Answer {
+impl OneFlowResponse {
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.text).unwrap_or_else(|_| panic!("not JSON: {}", self.text))
     }
@@ -33,11 +33,11 @@ impl Answer {
 }
 
 /// A machine as oned sees it.
-pub(crate) struct Machine {
+pub(crate) struct OnedMachine {
     xml: String,
 }
 
-impl Machine {
+impl OnedMachine {
     /// The text of the first element of this name.
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
         let (_, rest) = self.xml.split_once(&format!("<{name}>"))?;
@@ -54,13 +54,13 @@ impl Machine {
     }
 }
 
-impl Caller {
+impl OneFlowClient {
     pub(crate) async fn new() -> Self {
         let sandbox = Sandbox::start((Ipv4Addr::LOCALHOST, 0).into()).await.unwrap();
         // OneFlow 6.8 is not always ready for a second request on a connection.
         let close = HeaderMap::from_iter([(CONNECTION, HeaderValue::from_static("close"))]);
         let client = Client::builder().no_proxy().default_headers(close).build().unwrap();
-        Caller { client, sandbox }
+        OneFlowClient { client, sandbox }
     }
 
     pub(crate) async fn flow_as(
@@ -69,7 +69,7 @@ impl Caller {
         method: Method,
         path: &str,
         body: Option<&Value>,
-    ) -> Answer {
+    ) -> OneFlowResponse {
         let url = format!("{}{path}", self.sandbox.oneflow_url());
         let mut request = self.client.request(method, url).basic_auth(who.0, Some(who.1));
         if let Some(body) = body {
@@ -77,27 +77,27 @@ impl Caller {
         }
         let response = request.send().await.unwrap();
         let (status, headers) = (response.status(), response.headers().clone());
-        Answer { status, headers, text: response.text().await.unwrap() }
+        OneFlowResponse { status, headers, text: response.text().await.unwrap() }
     }
 
-    pub(crate) async fn flow(&self, method: Method, path: &str, body: Option<&Value>) -> Answer {
+    pub(crate) async fn flow(&self, method: Method, path: &str, body: Option<&Value>) -> OneFlowResponse {
         self.flow_as(("cognit", "cognitpass"), method, path, body).await
     }
 
-    pub(crate) async fn get(&self, path: &str) -> Answer {
+    pub(crate) async fn get(&self, path: &str) -> OneFlowResponse {
         self.flow(Method::GET, path, None).await
     }
 
-    pub(crate) async fn delete(&self, service: i32) -> Answer {
+    pub(crate) async fn delete(&self, service: i32) -> OneFlowResponse {
         self.flow(Method::DELETE, &format!("/service/{service}"), None).await
     }
 
-    pub(crate) async fn act(&self, service: i32, action: Value) -> Answer {
+    pub(crate) async fn act(&self, service: i32, action: Value) -> OneFlowResponse {
         let body = json!({"action": action});
         self.flow(Method::POST, &format!("/service/{service}/action"), Some(&body)).await
     }
 
-    pub(crate) async fn recover_delete(&self, service: i32) -> Answer {
+    pub(crate) async fn recover_delete(&self, service: i32) -> OneFlowResponse {
         self.act(service, json!({"perform": "recover", "params": {"delete": true}})).await
     }
 
@@ -107,7 +107,7 @@ impl Caller {
         all.find(|template| template["NAME"] == name).unwrap().clone()
     }
 
-    pub(crate) async fn instantiate(&self, template: &str, merge: Value) -> Answer {
+    pub(crate) async fn instantiate(&self, template: &str, merge: Value) -> OneFlowResponse {
         let id = self.template(template).await["ID"].as_str().unwrap().to_owned();
         let params = json!({"merge_template": merge});
         let body = json!({"action": {"perform": "instantiate", "params": params}});
@@ -169,8 +169,8 @@ impl Caller {
         text.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"").replace("&amp;", "&")
     }
 
-    pub(crate) async fn machine(&self, id: i32) -> Machine {
-        Machine { xml: self.oned("one.vm.info", &[json!(id), json!(false)]).await }
+    pub(crate) async fn machine(&self, id: i32) -> OnedMachine {
+        OnedMachine { xml: self.oned("one.vm.info", &[json!(id), json!(false)]).await }
     }
 
     pub(crate) async fn vm_action(&self, action: &str, id: i32) {
@@ -189,15 +189,15 @@ impl Caller {
         self.control(Method::POST, "/clock", json!({"advance_ms": by_ms})).await;
     }
 
-    pub(crate) async fn pace(&self, pace: Value) {
-        self.control(Method::PUT, "/opennebula/pace", pace).await;
+    pub(crate) async fn delay_times(&self, delay_times: Value) {
+        self.control(Method::PUT, "/opennebula/pace", delay_times).await;
     }
 
     pub(crate) async fn release(&self, release: &str) {
         self.control(Method::PUT, "/opennebula/release", json!({"release": release})).await;
     }
 
-    pub(crate) async fn mischief(&self, kind: &str) {
+    pub(crate) async fn faults(&self, kind: &str) {
         self.control(Method::POST, "/opennebula/faults", json!({"kind": kind})).await;
     }
 

@@ -2,11 +2,11 @@
 
 use serde_json::json;
 
-use super::caller::{Caller, log, nodes};
+use super::caller::{OneFlowClient, log, nodes};
 
 #[tokio::test]
 async fn roles_in_another_order_swap_their_vm_templates() {
-    let caller = Caller::new().await;
+    let caller = OneFlowClient::new().await;
     let merge = json!({"roles": [
         {"name": "FAAS", "vm_template_contents": "CPU=1\nVCPU=1\nMEMORY=128\nMARK=\"f\""},
         {"name": "DAAS", "vm_template_contents": "CPU=1\nVCPU=1\nMEMORY=128\nMARK=\"d\""}]});
@@ -21,7 +21,7 @@ async fn roles_in_another_order_swap_their_vm_templates() {
 
 #[tokio::test]
 async fn a_role_that_gets_the_name_of_another_one_is_refused() {
-    let caller = Caller::new().await;
+    let caller = OneFlowClient::new().await;
     // The roles of the template are FAAS and DAAS, GATEWAY and FAAS; the first place gets the name that was sent.
     for (template, name) in [("Function-Data", "DAAS"), ("Extra", "FAAS")] {
         let answer = caller.instantiate(template, json!({"roles": [{"name": name}]})).await;
@@ -32,7 +32,7 @@ async fn a_role_that_gets_the_name_of_another_one_is_refused() {
 
 #[tokio::test]
 async fn what_is_not_as_the_schema_says_is_refused_by_its_key() {
-    let caller = Caller::new().await;
+    let caller = OneFlowClient::new().await;
     for (sent, why) in [
         (json!({"roles": [{}, {"name": "DAAS"}]}), "KEY: 'name' is required;"),
         (json!({"roles": [{"name": "FAAS"}, {"name": "DAAS"}]}), "KEY: 'vm_template' is required;"),
@@ -61,14 +61,14 @@ async fn what_is_not_as_the_schema_says_is_refused_by_its_key() {
 /// Its form is that of 7.4.
 #[tokio::test]
 async fn a_template_of_the_newer_release_cannot_be_used() {
-    let caller = Caller::new().await;
+    let caller = OneFlowClient::new().await;
     let answer = caller.instantiate("Seven", json!({})).await;
     assert!(answer.is(500, "KEY: 'vm_template' is required;"), "{}", answer.text);
 }
 
 #[tokio::test]
 async fn text_that_is_not_escaped_adds_attributes() {
-    let caller = Caller::new().await;
+    let caller = OneFlowClient::new().await;
     let location = "x\"]\nINJECTED=[A=\"bar";
     let contents = format!("DEVICE_INFO=[GEOGRAPHIC_LOCATION=\"{location}\"]\nFLAVOURS=\"0\"");
     let merge = json!({"roles": [{"name": "FAAS", "vm_template_contents": contents}]});
@@ -80,7 +80,7 @@ async fn text_that_is_not_escaped_adds_attributes() {
 
 #[tokio::test]
 async fn names_in_a_text_are_expanded_and_an_append_line_keeps_what_the_template_has() {
-    let caller = Caller::new().await;
+    let caller = OneFlowClient::new().await;
     let contents = "APPEND=\"DISK\"\nDISK=[IMAGE=\"function-image\",IMAGE_UNAME=oneadmin,SIZE=\"9000\"]\nGREETING=\"$WHO $UNKNOWN\"\n\
                     PARENT=\"${FAAS.TEMPLATE.NIC.IP}|${FAAS.NAME}|${NOBODY.NAME}\"";
     let merge = json!({"custom_attrs_values": {"WHO": "world"}, "roles": [

@@ -3,12 +3,12 @@
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 
-use super::caller::{Caller, nodes};
+use super::caller::{OneFlowClient, nodes};
 
-/// How often a door is tried before it counts as not opening, or not closing.
+/// How often a listener is tried before it counts as not opening, or not closing.
 const TRIES_MAX: usize = 500;
 
-impl Caller {
+impl OneFlowClient {
     async fn endpoint(&self, vm: i32) -> String {
         format!("http://{}:8000", self.machine(vm).await.get("IP").unwrap())
     }
@@ -31,7 +31,7 @@ impl Caller {
 
 #[tokio::test]
 async fn a_function_runtime_answers_with_what_it_was_given_and_who_it_is() {
-    let caller = Caller::new().await;
+    let caller = OneFlowClient::new().await;
     let id = caller.start("Function", json!({})).await;
     let vm = nodes(&caller.until(id, 2).await, 0)[0];
     let endpoint = caller.endpoint(vm).await;
@@ -55,7 +55,7 @@ async fn a_function_runtime_answers_with_what_it_was_given_and_who_it_is() {
 
 #[tokio::test]
 async fn a_store_of_data_keeps_what_it_is_given_as_long_as_its_machine_lives() {
-    let caller = Caller::new().await;
+    let caller = OneFlowClient::new().await;
     let id = caller.start("Function-Data", json!({})).await;
     let body = caller.until(id, 2).await;
     let endpoint = caller.endpoint(nodes(&body, 1)[0]).await;
@@ -76,18 +76,18 @@ async fn a_store_of_data_keeps_what_it_is_given_as_long_as_its_machine_lives() {
 
 #[tokio::test]
 async fn a_guest_answers_only_while_its_machine_runs() {
-    let caller = Caller::new().await;
+    let caller = OneFlowClient::new().await;
     let first = caller.start("Function", json!({})).await;
     let runs = nodes(&caller.until(first, 2).await, 0)[0];
     let endpoint = caller.endpoint(runs).await;
     caller.until_answers(&endpoint, true).await;
 
-    caller.pace(json!({"boot_ms": 3_600_000})).await;
+    caller.delay_times(json!({"boot_ms": 3_600_000})).await;
     let second = caller.start("Function", json!({})).await;
     let boots = nodes(&caller.until(second, 1).await, 0)[0];
     caller.advance(1_000).await;
     assert_eq!(caller.machine(boots).await.codes(), ("3", "2"));
-    // Closing one door and opening it again takes two looks of the background task, which sees them all.
+    // Closing one listener and opening it again takes two looks of the background task, which sees them all.
     caller.vm_action("poweroff", runs).await;
     caller.until_answers(&endpoint, false).await;
     caller.advance(60_000).await;
@@ -106,12 +106,12 @@ async fn a_guest_answers_only_while_its_machine_runs() {
 
 #[tokio::test]
 async fn no_guest_answers_after_the_sandbox_has_stopped() {
-    let caller = Caller::new().await;
+    let caller = OneFlowClient::new().await;
     let id = caller.start("Function", json!({})).await;
     let vm = nodes(&caller.until(id, 2).await, 0)[0];
     let endpoint = caller.endpoint(vm).await;
     caller.until_answers(&endpoint, true).await;
-    let Caller { client, sandbox } = caller;
+    let OneFlowClient { client, sandbox } = caller;
     sandbox.stop().await;
     for _ in 0..TRIES_MAX {
         if client.get(&endpoint).send().await.is_err() {

@@ -8,7 +8,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use super::caller::Caller;
+use super::caller::OneFlowClient;
 
 const AUTHORIZATION: &str = "Basic Y29nbml0OmNvZ25pdHBhc3M=";
 /// Longer than any answer takes.
@@ -22,7 +22,7 @@ struct Connection {
 }
 
 impl Connection {
-    async fn open(caller: &Caller) -> Self {
+    async fn open(caller: &OneFlowClient) -> Self {
         let addr = caller.sandbox.addr();
         let oneflow = SocketAddr::new(addr.ip(), addr.port() + 2);
         Connection { stream: TcpStream::connect(oneflow).await.unwrap() }
@@ -73,7 +73,7 @@ fn length(head: &str) -> Option<usize> {
 }
 
 /// One connection each, with an answer behind it and a request that comes too early.
-async fn early(caller: &Caller, request: &str, headers: &str) -> Connection {
+async fn early(caller: &OneFlowClient, request: &str, headers: &str) -> Connection {
     let mut connection = Connection::open(caller).await;
     let (head, _) = connection.get().await;
     assert!(head.starts_with("http/1.1 200") && head.contains("connection: keep-alive"), "{head}");
@@ -83,8 +83,8 @@ async fn early(caller: &Caller, request: &str, headers: &str) -> Connection {
 
 #[tokio::test]
 async fn a_request_that_comes_at_once_on_a_kept_connection_is_refused_or_not_answered() {
-    let caller = Caller::new().await;
-    caller.pace(json!({"kept_ready_ms": NEVER_READY_MS})).await;
+    let caller = OneFlowClient::new().await;
+    caller.delay_times(json!({"kept_ready_ms": NEVER_READY_MS})).await;
     let mut refused = early(&caller, "GET /service_template", "").await;
     let (head, body) = refused.answer().await;
     assert!(head.starts_with("http/1.1 400 bad request") && head.contains("connection: close"), "{head}");
@@ -105,8 +105,8 @@ async fn a_request_that_comes_at_once_on_a_kept_connection_is_refused_or_not_ans
 
 #[tokio::test]
 async fn a_request_with_connection_close_or_on_a_new_connection_is_always_answered() {
-    let caller = Caller::new().await;
-    caller.pace(json!({"kept_ready_ms": NEVER_READY_MS})).await;
+    let caller = OneFlowClient::new().await;
+    caller.delay_times(json!({"kept_ready_ms": NEVER_READY_MS})).await;
     for _ in 0..5 {
         let mut connection = Connection::open(&caller).await;
         connection.ask("GET /service_template", "Connection: close\r\n").await;
@@ -119,8 +119,8 @@ async fn a_request_with_connection_close_or_on_a_new_connection_is_always_answer
 
 #[tokio::test]
 async fn a_request_that_comes_later_on_a_kept_connection_is_answered() {
-    let caller = Caller::new().await;
-    caller.pace(json!({"kept_ready_ms": 1})).await;
+    let caller = OneFlowClient::new().await;
+    caller.delay_times(json!({"kept_ready_ms": 1})).await;
     let mut connection = Connection::open(&caller).await;
     for _ in 0..3 {
         let (head, _) = connection.get().await;
@@ -131,7 +131,7 @@ async fn a_request_that_comes_later_on_a_kept_connection_is_answered() {
 
 #[tokio::test]
 async fn an_answer_without_a_body_ends_its_connection() {
-    let caller = Caller::new().await;
+    let caller = OneFlowClient::new().await;
     let id = caller.start("Function", json!({})).await;
     caller.until(id, 2).await;
     let mut connection = Connection::open(&caller).await;
@@ -142,8 +142,8 @@ async fn an_answer_without_a_body_ends_its_connection() {
 
 #[tokio::test]
 async fn the_sandbox_stops_while_a_request_hangs() {
-    let caller = Caller::new().await;
-    caller.pace(json!({"kept_ready_ms": NEVER_READY_MS})).await;
+    let caller = OneFlowClient::new().await;
+    caller.delay_times(json!({"kept_ready_ms": NEVER_READY_MS})).await;
     let mut hanging = Vec::new();
     for _ in 0..3 {
         hanging.push(early(&caller, "GET /service_template", "").await);

@@ -3,7 +3,7 @@
 use reqwest::Method;
 use serde_json::{Map, Value, json};
 
-use super::caller::{Caller, log};
+use super::caller::{OneFlowClient, log};
 
 const INSTANTIATE: &str = include_str!("data/instantiate_request.json");
 const STARTED: &str = include_str!("data/service_started.json");
@@ -35,8 +35,8 @@ fn check(answer: &Value, recorded: &str) {
 
 #[tokio::test]
 async fn a_service_has_the_recorded_shapes_on_its_way_to_running() {
-    let caller = Caller::new().await;
-    caller.pace(json!({"nets_ms": 60_000})).await;
+    let caller = OneFlowClient::new().await;
+    caller.delay_times(json!({"nets_ms": 60_000})).await;
     let request: Value = serde_json::from_str(INSTANTIATE).unwrap();
     let path = "/service_template/1/action";
     let started = caller.flow(Method::POST, path, Some(&request)).await;
@@ -56,7 +56,7 @@ async fn a_service_has_the_recorded_shapes_on_its_way_to_running() {
 
 #[tokio::test]
 async fn a_service_whose_text_cannot_be_parsed_fails_as_recorded() {
-    let caller = Caller::new().await;
+    let caller = OneFlowClient::new().await;
     let contents = "CPU=1\nSCHED_REQUIREMENTS=\"ARCH=\"X86_64\"\"\nFLAVOURS=\"0\"";
     let id = caller
         .start("Function", json!({"roles": [{"name": "FAAS", "vm_template_contents": contents}]}))
@@ -71,7 +71,7 @@ async fn a_service_whose_text_cannot_be_parsed_fails_as_recorded() {
 
 #[tokio::test]
 async fn the_templates_are_listed_newest_first_in_the_recorded_shape() {
-    let caller = Caller::new().await;
+    let caller = OneFlowClient::new().await;
     let mut pool = caller.get("/service_template").await.json();
     let all = pool["DOCUMENT_POOL"]["DOCUMENT"].as_array_mut().unwrap();
     let ids: Vec<i32> = all.iter().map(|one| one["ID"].as_str().unwrap().parse().unwrap()).collect();
@@ -84,8 +84,8 @@ async fn the_templates_are_listed_newest_first_in_the_recorded_shape() {
 }
 
 #[tokio::test]
-async fn refusals_are_plain_text_with_the_recorded_codes() {
-    let caller = Caller::new().await;
+async fn errors_are_plain_text_with_the_recorded_codes() {
+    let caller = OneFlowClient::new().await;
     let missing = "[one.document.info] Error getting document [999999].";
     let another = "[DocumentInfo] Error getting document [0].";
     let cases = [
@@ -127,8 +127,8 @@ async fn refusals_are_plain_text_with_the_recorded_codes() {
 }
 
 #[tokio::test]
-async fn what_is_not_json_is_a_refusal_here_and_a_crash_there() {
-    let caller = Caller::new().await;
+async fn what_is_not_json_is_an_error_here_and_a_crash_there() {
+    let caller = OneFlowClient::new().await;
     let send = |path: &str| {
         let url = format!("{}{path}", caller.sandbox.oneflow_url());
         caller.client.post(url).basic_auth("cognit", Some("cognitpass")).body("{nope").send()
@@ -155,12 +155,12 @@ async fn what_is_not_json_is_a_refusal_here_and_a_crash_there() {
 }
 
 #[tokio::test]
-async fn everybody_must_log_in_and_sees_only_what_is_open_to_him() {
-    let caller = Caller::new().await;
+async fn everyone_must_log_in_and_sees_only_what_is_open_to_him() {
+    let caller = OneFlowClient::new().await;
     let url = format!("{}/service", caller.sandbox.oneflow_url());
-    let stranger = caller.client.get(url).send().await.unwrap();
-    assert_eq!(stranger.status(), 401);
-    assert_eq!(stranger.text().await.unwrap(), "A username and password must be provided");
+    let outsider = caller.client.get(url).send().await.unwrap();
+    assert_eq!(outsider.status(), 401);
+    assert_eq!(outsider.text().await.unwrap(), "A username and password must be provided");
     let ask = |who: (&'static str, &'static str), path: String| {
         let caller = &caller;
         async move { caller.flow_as(who, Method::GET, &path, None).await }
@@ -172,11 +172,11 @@ async fn everybody_must_log_in_and_sees_only_what_is_open_to_him() {
         assert_eq!(ask(empty, path.into()).await.json(), json!({"DOCUMENT_POOL": {}}));
     }
     let id = caller.start("Function", json!({})).await;
-    let refusal = format!("[one.document.info] User [3] : Not authorized to perform USE DOCUMENT [{id}].");
-    assert!(ask(("other", "otherpass"), format!("/service/{id}")).await.is(401, &refusal));
+    let call_error = format!("[one.document.info] User [3] : Not authorized to perform USE DOCUMENT [{id}].");
+    assert!(ask(("other", "otherpass"), format!("/service/{id}")).await.is(401, &call_error));
     let denied =
         caller.flow_as(("other", "otherpass"), Method::DELETE, &format!("/service/{id}"), None).await;
-    assert!(denied.is(401, &refusal), "{}", denied.text);
+    assert!(denied.is(401, &call_error), "{}", denied.text);
     assert_eq!(ask(("other", "otherpass"), "/service".into()).await.json(), json!({"DOCUMENT_POOL": {}}));
     let seen = ask(("oneadmin", "opennebula"), "/service".into()).await.json();
     assert_eq!(seen["DOCUMENT_POOL"]["DOCUMENT"][0]["ID"], id.to_string());

@@ -3,13 +3,13 @@
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::caller::{Caller, log, nodes};
+use super::caller::{OneFlowClient, log, nodes};
 
 #[tokio::test]
 async fn a_service_has_no_nodes_then_booting_ones_and_then_runs() {
-    let caller = Caller::new().await;
+    let caller = OneFlowClient::new().await;
     caller
-        .pace(json!({"nets_ms": 10_000, "pending_ms": 10_000, "prolog_ms": 10_000, "boot_ms": 10_000}))
+        .delay_times(json!({"nets_ms": 10_000, "pending_ms": 10_000, "prolog_ms": 10_000, "boot_ms": 10_000}))
         .await;
     let contents = "CPU=2\nVCPU=2\nFLAVOURS=\"7\"";
     let merge = json!({"name": "sr-1-abc", "roles": [{"name": "FAAS", "vm_template_contents": contents}]});
@@ -40,8 +40,8 @@ async fn a_service_has_no_nodes_then_booting_ones_and_then_runs() {
 }
 
 #[tokio::test]
-async fn time_passes_for_a_service_that_nobody_looks_at() {
-    let caller = Caller::new().await;
+async fn time_passes_for_a_service_that_no_one_looks_at() {
+    let caller = OneFlowClient::new().await;
     let id = caller.start("Straight-Data", json!({})).await;
     caller.advance(60_000).await;
     assert_eq!(caller.standing().await, ["oned/vm 0", "oned/vm 1", &format!("oneflow/service {id}")]);
@@ -52,8 +52,8 @@ async fn time_passes_for_a_service_that_nobody_looks_at() {
 
 #[tokio::test]
 async fn in_a_straight_deployment_a_child_waits_until_its_parent_runs() {
-    let caller = Caller::new().await;
-    caller.pace(json!({"boot_ms": 60_000})).await;
+    let caller = OneFlowClient::new().await;
+    caller.delay_times(json!({"boot_ms": 60_000})).await;
     let id = caller.start("Straight-Data", json!({})).await;
     let body = caller.until(id, 1).await;
     assert_eq!((nodes(&body, 0).len(), nodes(&body, 1).len()), (1, 0));
@@ -70,8 +70,8 @@ async fn in_a_straight_deployment_a_child_waits_until_its_parent_runs() {
 
 #[tokio::test]
 async fn a_gated_service_runs_when_its_guests_say_that_they_are_ready() {
-    let caller = Caller::new().await;
-    caller.pace(json!({"ready_ms": 60_000})).await;
+    let caller = OneFlowClient::new().await;
+    caller.delay_times(json!({"ready_ms": 60_000})).await;
     let gated = caller.start("Gated", json!({})).await;
     let plain = caller.start("NotReady", json!({})).await;
     caller.until(plain, 2).await;
@@ -84,7 +84,7 @@ async fn a_gated_service_runs_when_its_guests_say_that_they_are_ready() {
 
 #[tokio::test]
 async fn a_machine_that_fails_to_boot_leaves_the_service_deploying() {
-    let caller = Caller::new().await;
+    let caller = OneFlowClient::new().await;
     let id = caller.start("BootFails", json!({})).await;
     let body = caller.until(id, 1).await;
     caller.advance(60_000).await;
@@ -94,7 +94,7 @@ async fn a_machine_that_fails_to_boot_leaves_the_service_deploying() {
 
 #[tokio::test]
 async fn a_machine_that_is_switched_off_worries_its_service() {
-    let caller = Caller::new().await;
+    let caller = OneFlowClient::new().await;
     let id = caller.start("Function", json!({})).await;
     let vm = nodes(&caller.until(id, 2).await, 0)[0];
     caller.vm_action("poweroff", vm).await;
@@ -107,7 +107,7 @@ async fn a_machine_that_is_switched_off_worries_its_service() {
 
 #[tokio::test]
 async fn a_machine_that_ends_behind_its_back_leaves_a_running_service_without_nodes() {
-    let caller = Caller::new().await;
+    let caller = OneFlowClient::new().await;
     let id = caller.start("Function-Data", json!({})).await;
     let body = caller.until(id, 2).await;
     caller.vm_action("terminate", nodes(&body, 0)[0]).await;
@@ -120,7 +120,7 @@ async fn a_machine_that_ends_behind_its_back_leaves_a_running_service_without_no
 
 #[tokio::test]
 async fn templates_that_oned_refuses_fail_with_its_words() {
-    let caller = Caller::new().await;
+    let caller = OneFlowClient::new().await;
     let valid = json!({"roles": [{"vm_template_contents": "CPU=1\nVCPU=1\nMEMORY=128"}]});
     let cases = [
         ("MissingVMT", "999999; [one.template.instantiate] Error getting virtual machine template [999999]."),
@@ -142,7 +142,7 @@ async fn templates_that_oned_refuses_fail_with_its_words() {
 
 #[tokio::test]
 async fn services_and_templates_are_documents_that_oned_knows_too() {
-    let caller = Caller::new().await;
+    let caller = OneFlowClient::new().await;
     let id = caller.start("Function", json!({"name": "mine"})).await;
     caller.until(id, 2).await;
     let xml = caller.oned("one.document.info", &[json!(id), json!(false)]).await;
@@ -156,7 +156,7 @@ async fn services_and_templates_are_documents_that_oned_knows_too() {
 }
 
 /// The body of a document of oned.
-async fn body_at_oned(caller: &Caller, id: i32) -> Value {
+async fn body_at_oned(caller: &OneFlowClient, id: i32) -> Value {
     let xml = caller.oned("one.document.info", &[json!(id), json!(false)]).await;
     let (_, rest) = xml.split_once("<BODY><![CDATA[").unwrap_or_else(|| panic!("{xml}"));
     serde_json::from_str(rest.split_once("]]></BODY>").unwrap().0).unwrap()
@@ -164,8 +164,8 @@ async fn body_at_oned(caller: &Caller, id: i32) -> Value {
 
 #[tokio::test]
 async fn oned_has_the_same_body_of_a_service_as_oneflow_at_any_time() {
-    let caller = Caller::new().await;
-    caller.pace(json!({"nets_ms": 60_000, "boot_ms": 60_000, "terminate_ms": 0})).await;
+    let caller = OneFlowClient::new().await;
+    caller.delay_times(json!({"nets_ms": 60_000, "boot_ms": 60_000, "terminate_ms": 0})).await;
     let id = caller.start("Function-Data", json!({})).await;
     let template = caller.template("Function-Data").await;
     assert_eq!(body_at_oned(&caller, 1).await, template["TEMPLATE"]["BODY"]);
@@ -187,10 +187,10 @@ async fn oned_has_the_same_body_of_a_service_as_oneflow_at_any_time() {
 
 #[tokio::test]
 async fn a_service_vanishes_for_a_reader_at_oned_too() {
-    let caller = Caller::new().await;
+    let caller = OneFlowClient::new().await;
     let id = caller.start("Function", json!({})).await;
     caller.until(id, 2).await;
-    caller.mischief("service_vanishes").await;
+    caller.faults("service_vanishes").await;
     let answer = caller.oned("one.document.info", &[json!(id), json!(false)]).await;
     assert!(answer.contains(&format!("Error getting document [{id}].")), "{answer}");
     assert_eq!(caller.standing().await, ["oned/vm 0"]);
@@ -198,7 +198,7 @@ async fn a_service_vanishes_for_a_reader_at_oned_too() {
 
 #[tokio::test]
 async fn a_template_can_be_added_and_used_by_its_owner_alone() {
-    let caller = Caller::new().await;
+    let caller = OneFlowClient::new().await;
     let template = json!({"name": "Mine", "deployment": "none", "description": "two of them",
         "roles": [{"name": "FAAS", "cardinality": 2, "vm_template": 0}]});
     let created = caller.flow(Method::POST, "/service_template", Some(&template)).await;
@@ -220,7 +220,7 @@ async fn a_template_can_be_added_and_used_by_its_owner_alone() {
 
 #[tokio::test]
 async fn a_service_is_renamed_opened_and_scaled() {
-    let caller = Caller::new().await;
+    let caller = OneFlowClient::new().await;
     let id = caller.start("Function", json!({})).await;
     caller.until(id, 2).await;
     assert_eq!(caller.act(id, json!({"perform": "rename", "params": {"name": "new"}})).await.status, 204);

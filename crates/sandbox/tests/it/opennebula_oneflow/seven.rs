@@ -3,25 +3,25 @@
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::caller::{Caller, Machine, nodes};
+use super::caller::{OneFlowClient, OnedMachine, nodes};
 
 const FUNCTION_SCRIPT: i32 = 11;
 
-async fn seven() -> Caller {
-    let caller = Caller::new().await;
+async fn seven() -> OneFlowClient {
+    let caller = OneFlowClient::new().await;
     caller.release("7.4").await;
     caller
 }
 
-impl Caller {
+impl OneFlowClient {
     /// The machine of the first role of a service that runs.
-    async fn first_machine(&self, template: &str, merge: Value) -> Machine {
+    async fn first_machine(&self, template: &str, merge: Value) -> OnedMachine {
         let id = self.start(template, merge).await;
         let body = self.until(id, 2).await;
         self.machine(nodes(&body, 0)[0]).await
     }
 
-    async fn with_contents(&self, contents: Value) -> Machine {
+    async fn with_contents(&self, contents: Value) -> OnedMachine {
         let merge = json!({"roles": [{"name": "FAAS", "template_contents": contents}]});
         self.first_machine("Seven", merge).await
     }
@@ -47,8 +47,8 @@ async fn the_release_can_be_seen() {
 #[tokio::test]
 async fn roles_are_found_by_name_and_take_json() {
     let caller = seven().await;
-    let contents = |mark: &str| {
-        json!({"CPU": "2", "VCPU": 2, "MEMORY": "256", "MARK": mark,
+    let contents = |launch_tag: &str| {
+        json!({"CPU": "2", "VCPU": 2, "MEMORY": "256", "MARK": launch_tag,
             "CONTEXT": {"SR_AUTH": "a\"b"}, "DISK": [{"IMAGE": "function-image", "IMAGE_UNAME": "oneadmin", "SIZE": "4096"}]})
     };
     let merge = json!({"name": "seven", "roles": [

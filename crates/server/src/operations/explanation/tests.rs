@@ -1,10 +1,10 @@
-use engine::store::Wish;
+use engine::store::ControlRequest;
 use engine::{Body, NodeId};
 use uuid::Uuid;
 
 use super::*;
 use crate::operations::progress::tests::{
-    created, finished, inspection, plan, retried, stepped, stuck, turned, waited,
+    created, finished, inspection, plan, retried, stepped, stuck, undo_reason, waited,
 };
 
 const NOW: Timestamp = Timestamp(7_000_000);
@@ -33,7 +33,7 @@ impl Case {
         paused_by: Option<PausedBy>,
         queued_behind: Option<OperationId>,
     ) -> wire::Explanation {
-        explain(&Known { inspection: &self.0, plan, now: NOW, paused_by, queued_behind })
+        explain(&OperationFacts { inspection: &self.0, plan, now: NOW, paused_by, queued_behind })
     }
 
     #[track_caller]
@@ -82,7 +82,7 @@ fn a_retry_repeats_the_error_word_for_word() {
 }
 
 #[test]
-fn an_operation_that_is_due_and_that_nobody_takes_says_so() {
+fn an_operation_that_is_due_and_that_no_one_takes_says_so() {
     let told = case(Phase::Pending, vec![created()])
         .due(Timestamp(1_000_000))
         .reads("it has been due since 1970-01-01T00:00:01Z, and no node has taken it yet");
@@ -121,7 +121,8 @@ fn a_paused_operation_names_who_paused_it() {
 
 #[test]
 fn a_stuck_operation_lists_what_is_left_over() {
-    let bodies = and(under_way(), vec![turned("b", "quota"), stuck("a", "the far side is gone", &["a"])]);
+    let bodies =
+        and(under_way(), vec![undo_reason("b", "quota"), stuck("a", "the far side is gone", &["a"])]);
     let told = case(Phase::Stuck, bodies).reads("it is stuck and needs an operator: the far side is gone");
     assert_eq!((told.blocking_step.as_deref(), told.left_over), (Some("a"), vec!["a".to_owned()]));
     assert!(told.what_you_can_do[0].contains("far side"), "{:?}", told.what_you_can_do);
@@ -129,12 +130,12 @@ fn a_stuck_operation_lists_what_is_left_over() {
 
 #[test]
 fn an_operation_on_its_way_back_says_why_it_turned() {
-    let bodies = and(under_way(), vec![turned("b", "quota"), retried("a", "busy", 1, true)]);
+    let bodies = and(under_way(), vec![undo_reason("b", "quota"), retried("a", "busy", 1, true)]);
     let told = case(Phase::Undoing, bodies).due(LATER).reads(
         "a failed once and waits until 1970-01-01T00:00:09Z: busy (it goes back because b failed: quota)",
     );
     assert_eq!(told.left_over, ["a", "b"]);
-    let mut running = case(Phase::Undoing, and(under_way(), vec![turned("b", "quota")]));
+    let mut running = case(Phase::Undoing, and(under_way(), vec![undo_reason("b", "quota")]));
     running.0.shown.summary.owner = Some(NodeId(Uuid::from_u128(2)));
     let expect = "is undoing b (it goes back because b failed: quota)";
     assert!(running.explain().reason.ends_with(expect), "{}", running.explain().reason);
@@ -148,10 +149,15 @@ fn an_unknown_workflow_is_said_to_be_unknown() {
 }
 
 #[test]
-fn a_wish_that_was_not_heard_yet_is_told() {
+fn a_control_that_was_not_heard_yet_is_told() {
     let mut asked = case(Phase::Running, under_way());
-    asked.0.shown.summary.wish =
-        Some(Wish { verb: Verb::Cancel, by: "eve".into(), reason: String::new(), at: LATER, number: 0 });
+    asked.0.shown.summary.control = Some(ControlRequest {
+        verb: PhaseVerb::Cancel,
+        by: "eve".into(),
+        reason: String::new(),
+        at: LATER,
+        number: 0,
+    });
     let reason = asked.explain().reason;
     assert!(reason.contains("; eve asked it to cancel at 1970-01-01T00:00:09Z"), "{reason}");
 }
@@ -163,7 +169,7 @@ fn a_finished_operation_says_how_it_ended() {
     assert_eq!(told.blocking_step, None);
     let bodies = and(
         under_way(),
-        vec![turned("b", "quota"), finished(Phase::Undone, None, Some("quota"), &["a", "b"])],
+        vec![undo_reason("b", "quota"), finished(Phase::Undone, None, Some("quota"), &["a", "b"])],
     );
     let told = case(Phase::Undone, bodies).reads(
         "it is finished at 1970-01-01T00:00:06Z: it failed, and everything it made was taken back: quota",
@@ -176,7 +182,7 @@ fn a_finished_operation_says_how_it_ended() {
 fn an_undone_operation_says_what_it_could_not_put_back() {
     let bodies = and(
         under_way(),
-        vec![turned("b", "quota"), finished(Phase::Undone, None, Some("quota"), &["a", "b"])],
+        vec![undo_reason("b", "quota"), finished(Phase::Undone, None, Some("quota"), &["a", "b"])],
     );
     let mut case = case(Phase::Undone, bodies);
     case.0.memory.state = serde_json::json!({"leftovers": ["the disk stays at 2048 MB"]});

@@ -1,6 +1,6 @@
-use engine::store::{Shown, Summary};
+use engine::store::{OperationDetail, Summary};
 use engine::{Body, Cause};
-use engine::{Changes, Event, NodeId, OperationId, Timestamp, Verb};
+use engine::{Changes, Event, NodeId, OperationId, PhaseVerb, Timestamp};
 use uuid::Uuid;
 
 use super::*;
@@ -23,9 +23,9 @@ pub(crate) fn inspection(phase: Phase, bodies: Vec<Body>) -> Inspection {
         deadline_at: Timestamp(60_000_000),
         finished_at: phase.is_final().then_some(Timestamp(6_000_000)),
         owner: is_running.then(|| NodeId(Uuid::from_u128(2))),
-        wish: None,
+        control: None,
     };
-    let shown = Shown { summary, params: "{}".into(), memory: None, memory_seq: 0 };
+    let shown = OperationDetail { summary, params: "{}".into(), memory: None, memory_seq: 0 };
     let seq = events.last().map_or(0, |event| event.seq);
     Inspection { shown, memory: Memory::default().fold(&events), seq, unreadable: None }
 }
@@ -87,7 +87,7 @@ pub(crate) fn retried(step: &str, cause: &str, attempt: u32, undo: bool) -> Body
     }
 }
 
-pub(crate) fn turned(step: &str, cause: &str) -> Body {
+pub(crate) fn undo_reason(step: &str, cause: &str) -> Body {
     Body::Turned {
         step: Some(step.into()),
         because: Because::Failed,
@@ -136,12 +136,13 @@ fn each_step_has_the_state_that_the_journal_tells() {
     check(Waiting, waits, "a:done, b:waiting (it builds), c:pending");
     let retries = vec![created(), stepped("a", "b"), retried("b", "no route", 2, false)];
     check(Waiting, retries, "a:done, b:retrying#2 (no route), c:pending");
-    let goes_back = vec![created(), stepped("a", "b"), turned("b", "quota"), retried("a", "busy", 1, true)];
+    let goes_back =
+        vec![created(), stepped("a", "b"), undo_reason("b", "quota"), retried("a", "busy", 1, true)];
     check(Undoing, goes_back, "a:retrying#1 (busy), b:failed (quota), c:not_run");
-    let is_stuck = vec![created(), stepped("a", "b"), turned("b", "quota"), stuck("a", "gone", &["a"])];
+    let is_stuck = vec![created(), stepped("a", "b"), undo_reason("b", "quota"), stuck("a", "gone", &["a"])];
     check(Stuck, is_stuck, "a:undo_failed (gone), b:failed (quota), c:not_run");
     let undone = finished(Phase::Undone, None, Some("quota"), &["a", "b"]);
-    let all_back = vec![created(), stepped("a", "b"), turned("b", "quota"), undone];
+    let all_back = vec![created(), stepped("a", "b"), undo_reason("b", "quota"), undone];
     check(Undone, all_back, "a:undone, b:failed (quota), c:not_run");
     let left = vec![created(), stepped("a", "b"), finished(Failed, Some("b"), Some("quota"), &[])];
     check(Failed, left, "a:done, b:failed (quota), c:not_run");
@@ -175,7 +176,7 @@ fn what_may_be_left_over_is_only_told_when_it_matters() {
     let revived = vec![
         created(),
         finished(Phase::Undone, None, None, &["a"]),
-        Body::Asked { verb: Verb::Retry, by: "eve".into(), reason: String::new(), at: Timestamp(1) },
+        Body::Asked { verb: PhaseVerb::Retry, by: "eve".into(), reason: String::new(), at: Timestamp(1) },
     ];
     assert!(left_over(&inspection(Phase::Pending, revived), Some(&plan)).is_empty());
 }

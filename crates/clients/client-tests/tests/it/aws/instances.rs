@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use aws::Aws;
-use cloud::{Access, Account, Category, Instance, InstanceState, Provider};
+use cloud::{Access, Account, Category, CloudInstance, InstanceState, Provider};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
-use super::far::{Far, done, options, order, place, refused, role};
+use super::fake::{FakeAws, done, instance_request, options, place, refused, role};
 
 fn item(id: &str, state: &str) -> String {
     format!("<item><instanceId>{id}</instanceId><instanceState><name>{state}</name></instanceState></item>")
@@ -24,7 +24,7 @@ fn listed(reservations: &[String], next: &str) -> (&'static str, u16, String) {
     done("DescribeInstances", &set)
 }
 
-fn ids(instances: &[Instance]) -> Vec<&str> {
+fn ids(instances: &[CloudInstance]) -> Vec<&str> {
     instances.iter().map(|instance| instance.id.as_str()).collect()
 }
 
@@ -34,7 +34,7 @@ fn named(ids: &[&str]) -> Vec<String> {
 
 #[tokio::test]
 async fn all_reservations_on_all_pages_are_found_by_the_mark() {
-    let far = Far::answering(vec![
+    let fake = FakeAws::answering(vec![
         listed(
             &[
                 reservation(&[item("i-1", "pending"), item("i-2", "running")]),
@@ -49,13 +49,13 @@ async fn all_reservations_on_all_pages_are_found_by_the_mark() {
         ),
     ])
     .await;
-    let found = far.aws.find(&place(&role()), "mark-1").await.unwrap();
+    let found = fake.aws.find(&place(&role()), "mark-1").await.unwrap();
     assert_eq!(ids(&found), ["i-1", "i-2", "i-3", "i-4", "i-5"]);
     let states: Vec<&str> = found.iter().map(|instance| instance.state.as_str()).collect();
     let expect = ["pending", "running", "shutting_down", "terminated", "stopped"];
     assert_eq!(states, expect);
 
-    let asked = &far.asked()[1..];
+    let asked = &fake.asked()[1..];
     let tokens: Vec<Option<&str>> = asked.iter().map(|asked| asked.get("NextToken")).collect();
     assert_eq!(tokens, [None, Some("more="), Some("last")]);
     for asked in asked {
@@ -66,8 +66,8 @@ async fn all_reservations_on_all_pages_are_found_by_the_mark() {
 
 #[tokio::test]
 async fn a_list_that_never_ends_is_given_up() {
-    let far = Far::answering(vec![listed(&[], "<nextToken>again</nextToken>")]).await;
-    let error = far.aws.find(&place(&role()), "mark-1").await.unwrap_err();
+    let fake = FakeAws::answering(vec![listed(&[], "<nextToken>again</nextToken>")]).await;
+    let error = fake.aws.find(&place(&role()), "mark-1").await.unwrap_err();
     assert!(error.is(Category::Upstream) && error.message.contains("100 pages"), "{error}");
 }
 
@@ -81,11 +81,12 @@ async fn what_is_known_about_an_instance_is_read() {
                 </networkInterfaceSet><stateReason><code>Client.X</code><message>new words</message></stateReason></item>";
     let bare = "<item><instanceId>i-2</instanceId><instanceState><name>stopping</name></instanceState><dnsName/>\
                 <reason/></item>";
-    let far = Far::answering(vec![listed(&[reservation(&[full.to_owned(), bare.to_owned()])], "")]).await;
-    let found = far.aws.describe(&place(&role()), &named(&["i-1", "i-2"])).await.unwrap();
+    let fake =
+        FakeAws::answering(vec![listed(&[reservation(&[full.to_owned(), bare.to_owned()])], "")]).await;
+    let found = fake.aws.describe(&place(&role()), &named(&["i-1", "i-2"])).await.unwrap();
     let some = |text: &str| Some(text.to_owned());
     let expect = [
-        Instance {
+        CloudInstance {
             id: "i-1".to_owned(),
             state: InstanceState::Running,
             public_dns: some("ec2-1.example.com"),
@@ -94,7 +95,7 @@ async fn what_is_known_about_an_instance_is_read() {
             private_ipv6: some("2001:db8::7"),
             reason: some("new words"),
         },
-        Instance {
+        CloudInstance {
             id: "i-2".to_owned(),
             state: InstanceState::Stopping,
             public_dns: None,
@@ -108,25 +109,25 @@ async fn what_is_known_about_an_instance_is_read() {
 }
 
 #[tokio::test]
-async fn what_the_cloud_does_not_know_is_missing_and_what_nobody_asked_for_too() {
+async fn what_the_cloud_does_not_know_is_missing_and_what_no_one_asked_for_too() {
     let all = [reservation(&[item("i-1", "running"), item("i-9", "running")])];
-    let far = Far::answering(vec![listed(&all, "")]).await;
-    let found = far.aws.describe(&place(&role()), &named(&["i-1", "i-2"])).await.unwrap();
+    let fake = FakeAws::answering(vec![listed(&all, "")]).await;
+    let found = fake.aws.describe(&place(&role()), &named(&["i-1", "i-2"])).await.unwrap();
     assert_eq!(ids(&found), ["i-1"]);
-    let asked = far.last();
+    let asked = fake.last();
     assert_eq!(asked.get("Filter.1.Name"), Some("instance-id"));
     assert_eq!(asked.list("Filter.1.Value"), ["i-1", "i-2"]);
-    assert!(far.aws.describe(&place(&role()), &[]).await.unwrap().is_empty());
-    assert_eq!(far.actions().len(), 2);
+    assert!(fake.aws.describe(&place(&role()), &[]).await.unwrap().is_empty());
+    assert_eq!(fake.actions().len(), 2);
 }
 
 #[tokio::test]
 async fn many_ids_are_asked_for_in_several_calls() {
-    let far = Far::answering(vec![listed(&[], ""), done("TerminateInstances", "<instancesSet/>")]).await;
+    let fake = FakeAws::answering(vec![listed(&[], ""), done("TerminateInstances", "<instancesSet/>")]).await;
     let many: Vec<String> = (0..250).map(|number| format!("i-{number}")).collect();
-    far.aws.describe(&place(&role()), &many).await.unwrap();
-    far.aws.delete(&place(&role()), &many).await.unwrap();
-    let asked = far.asked();
+    fake.aws.describe(&place(&role()), &many).await.unwrap();
+    fake.aws.delete(&place(&role()), &many).await.unwrap();
+    let asked = fake.asked();
     let described = asked.iter().flat_map(|asked| asked.list("Filter.1.Value"));
     assert_eq!(described.collect::<Vec<_>>(), many);
     let ended = asked.iter().flat_map(|asked| asked.list("InstanceId"));
@@ -135,50 +136,50 @@ async fn many_ids_are_asked_for_in_several_calls() {
 }
 
 #[tokio::test]
-async fn a_state_that_nobody_knows_is_not_guessed() {
-    let far = Far::answering(vec![listed(&[reservation(&[item("i-1", "dreaming")])], "")]).await;
-    let error = far.aws.find(&place(&role()), "mark-1").await.unwrap_err();
+async fn a_state_that_no_one_knows_is_not_guessed() {
+    let fake = FakeAws::answering(vec![listed(&[reservation(&[item("i-1", "dreaming")])], "")]).await;
+    let error = fake.aws.find(&place(&role()), "mark-1").await.unwrap_err();
     assert!(error.is(Category::Upstream) && error.message.contains("instanceState/name"), "{error}");
 }
 
 #[tokio::test]
 async fn one_unknown_id_does_not_save_the_others() {
-    let far = Far::answering(vec![
+    let fake = FakeAws::answering(vec![
         refused("TerminateInstances", 400, "InvalidInstanceID.NotFound"),
         done("TerminateInstances", "<instancesSet/>"),
         listed(&[reservation(&[item("i-1", "running"), item("i-3", "terminated")])], ""),
     ])
     .await;
-    far.aws.delete(&place(&role()), &named(&["i-1", "i-2", "i-3"])).await.unwrap();
-    let asked = far.asked();
-    assert_eq!(far.actions()[1..], ["TerminateInstances", "DescribeInstances", "TerminateInstances"]);
+    fake.aws.delete(&place(&role()), &named(&["i-1", "i-2", "i-3"])).await.unwrap();
+    let asked = fake.asked();
+    assert_eq!(fake.actions()[1..], ["TerminateInstances", "DescribeInstances", "TerminateInstances"]);
     assert_eq!(asked[1].list("InstanceId"), ["i-1", "i-2", "i-3"]);
     assert_eq!(asked[3].list("InstanceId"), ["i-1", "i-3"]);
 }
 
 #[tokio::test]
 async fn what_is_not_there_needs_no_deleting() {
-    let far = Far::answering(vec![
+    let fake = FakeAws::answering(vec![
         refused("TerminateInstances", 400, "InvalidInstanceID.NotFound"),
         listed(&[], ""),
     ])
     .await;
-    far.aws.delete(&place(&role()), &named(&["i-1"])).await.unwrap();
-    assert_eq!(far.actions()[1..], ["TerminateInstances", "DescribeInstances"]);
-    far.aws.delete(&place(&role()), &[]).await.unwrap();
-    assert_eq!(far.actions().len(), 3);
+    fake.aws.delete(&place(&role()), &named(&["i-1"])).await.unwrap();
+    assert_eq!(fake.actions()[1..], ["TerminateInstances", "DescribeInstances"]);
+    fake.aws.delete(&place(&role()), &[]).await.unwrap();
+    assert_eq!(fake.actions().len(), 3);
 }
 
 #[tokio::test]
 async fn an_instance_that_is_listed_and_unknown_is_worth_another_try() {
-    let far = Far::answering(vec![
+    let fake = FakeAws::answering(vec![
         refused("TerminateInstances", 400, "InvalidInstanceID.NotFound"),
         listed(&[reservation(&[item("i-1", "pending")])], ""),
     ])
     .await;
-    let error = far.aws.delete(&place(&role()), &named(&["i-1"])).await.unwrap_err();
+    let error = fake.aws.delete(&place(&role()), &named(&["i-1"])).await.unwrap_err();
     assert!(error.may_heal(), "{error}");
-    let denied = Far::answering(vec![refused("TerminateInstances", 403, "UnauthorizedOperation")]).await;
+    let denied = FakeAws::answering(vec![refused("TerminateInstances", 403, "UnauthorizedOperation")]).await;
     let error = denied.aws.delete(&place(&role()), &named(&["i-1"])).await.unwrap_err();
     assert!(error.is(Category::Permission) && !error.may_heal(), "{error}");
 }
@@ -212,7 +213,7 @@ async fn a_lost_answer_may_be_that_of_a_call_that_was_carried_out() {
     let access = Access::Keys { id: "AKIA".to_owned(), secret: "hush".into() };
     let account = Account { access, ..role() };
     let aws = Aws::new(&options(address)).unwrap();
-    let error = aws.create(&place(&account), &order(), "token").await.unwrap_err();
+    let error = aws.create(&place(&account), &instance_request(), "token").await.unwrap_err();
     assert_eq!((error.category, error.code.as_str()), (Category::Network, ""), "{error}");
     assert!(error.may_have_happened() && error.may_heal());
     assert!(!error.message.contains("127.0.0.1"), "{error}");

@@ -1,15 +1,15 @@
-//! Answers that no decent far side would send, and answers that never come.
+//! Answers that no decent external system would send, and answers that never come.
 
 use std::time::Duration;
 
 use aws::{Aws, Options};
-use cloud::{Category, CloudError, Place, Provider};
+use cloud::{Category, CloudAccount, CloudError, Provider};
 use tokio::net::TcpListener;
 
-use super::far::{Answer, Far, done, options, place, refused, role};
+use super::fake::{CannedResponse, FakeAws, done, options, place, refused, role};
 
-async fn regions(answer: Answer) -> Result<Vec<String>, CloudError> {
-    Far::answering(vec![answer]).await.aws.regions(&place(&role())).await
+async fn regions(answer: CannedResponse) -> Result<Vec<String>, CloudError> {
+    FakeAws::answering(vec![answer]).await.aws.regions(&place(&role())).await
 }
 
 async fn check_unusable(body: String, words: &str) {
@@ -19,7 +19,7 @@ async fn check_unusable(body: String, words: &str) {
 }
 
 #[tokio::test]
-async fn an_answer_that_cannot_be_used_is_the_fault_of_the_far_side() {
+async fn an_answer_that_cannot_be_used_is_the_fault_of_the_external_system() {
     check_unusable(String::new(), "no whole XML").await;
     check_unusable("<html><body>Welcome</body></html>".to_owned(), "the name of the answer").await;
     check_unusable(done("DescribeInstances", "").2, "the name of the answer").await;
@@ -48,7 +48,7 @@ async fn a_page_for_people_is_sorted_by_its_status() {
 }
 
 #[tokio::test]
-async fn a_busy_far_side_is_asked_again_later() {
+async fn a_busy_external_system_is_asked_again_later() {
     let error = regions(refused("DescribeRegions", 503, "RequestLimitExceeded")).await.unwrap_err();
     assert!(error.is(Category::Throttle) && error.may_heal() && !error.may_have_happened(), "{error}");
     assert_eq!(error.after, None);
@@ -58,17 +58,17 @@ async fn a_busy_far_side_is_asked_again_later() {
 
 #[tokio::test]
 async fn a_region_that_is_none_is_not_asked() {
-    let far = Far::answering(vec![done("DescribeRegions", "")]).await;
+    let fake = FakeAws::answering(vec![done("DescribeRegions", "")]).await;
     let account = role();
     for region in ["", "evil.example", "x/../sts", "us-east-1:80"] {
-        let error = far.aws.regions(&Place { region, ..place(&account) }).await.unwrap_err();
+        let error = fake.aws.regions(&CloudAccount { region, ..place(&account) }).await.unwrap_err();
         assert_eq!((error.category, error.code.as_str()), (Category::Invalid, "InvalidRegion"), "{region}");
     }
-    assert!(far.asked().is_empty());
+    assert!(fake.asked().is_empty());
 }
 
 #[tokio::test]
-async fn silence_is_a_timeout_and_nobody_at_the_address_is_not() {
+async fn silence_is_a_timeout_and_no_one_at_the_address_is_not() {
     let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let options = Options { timeout: Duration::from_millis(100), ..options(silent.local_addr().unwrap()) };
     let aws = Aws::new(&options).unwrap();

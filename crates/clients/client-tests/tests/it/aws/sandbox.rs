@@ -4,31 +4,31 @@ use std::net::{Ipv4Addr, SocketAddr};
 
 use aws::{Aws, Options};
 use cloud::{
-    Access, Account, Category, Fingerprints, Instance, InstanceState, KeyMaterial, Order, Page, Place,
-    Provider,
+    Access, Account, Category, CloudAccount, CloudInstance, Fingerprints, InstanceRequest, InstanceState,
+    KeyMaterial, Page, Provider,
 };
 use sandbox::Sandbox;
 use serde_json::{Value, json};
 
-use super::far::{self, ROLE, role};
+use super::fake::{self, ROLE, role};
 
-/// So often a test looks again. Each time, a second has passed for the far side.
+/// So often a test looks again. Each time, a second has passed for the external system.
 const LOOKS_MAX: usize = 60;
 const ED25519: &str = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGASG1mVRNQdz4oI1DHtsJOpwUp+yfyo+W4UYma5fa/3";
 /// SHA-256 of what stands after the type, as `ssh-keygen` has it.
 const FINGERPRINT: &str = "rGhW/e54bLlmQjNgZkRBXd2PYCKPVhCObPOPxCHuMac=";
 
-struct House {
+struct SandboxedAws {
     sandbox: Sandbox,
     aws: Aws,
     client: reqwest::Client,
 }
 
-impl House {
-    async fn new() -> House {
+impl SandboxedAws {
+    async fn new() -> SandboxedAws {
         let sandbox = Sandbox::start(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).await.unwrap();
         let aws = Aws::new(&Options::beside(&sandbox.url())).unwrap();
-        House { sandbox, aws, client: reqwest::Client::builder().no_proxy().build().unwrap() }
+        SandboxedAws { sandbox, aws, client: reqwest::Client::builder().no_proxy().build().unwrap() }
     }
 
     async fn post(&self, path: &str, body: Value) {
@@ -42,28 +42,38 @@ impl House {
     }
 
     /// Looks until all instances of the mark are as they should be.
-    async fn settled(&self, mark: &str, is_right: impl Fn(&Instance) -> bool) -> Vec<Instance> {
+    async fn settled(
+        &self,
+        launch_tag: &str,
+        is_right: impl Fn(&CloudInstance) -> bool,
+    ) -> Vec<CloudInstance> {
         for _ in 0..LOOKS_MAX {
-            let found = self.aws.find(&place(&role()), mark).await.unwrap();
+            let found = self.aws.find(&place(&role()), launch_tag).await.unwrap();
             if !found.is_empty() && found.iter().all(&is_right) {
                 return found;
             }
             self.post("/clock", json!({ "advance_ms": 1000 })).await;
         }
-        panic!("the instances of {mark} did not settle");
+        panic!("the instances of {launch_tag} did not settle");
     }
 }
 
-fn place(account: &Account) -> Place<'_> {
-    far::place(account)
+fn place(account: &Account) -> CloudAccount<'_> {
+    fake::place(account)
 }
 
-fn order(mark: &str) -> Order {
+fn instance_request(launch_tag: &str) -> InstanceRequest {
     let image = Some("ami-0abcdef0123456789".to_owned());
-    Order { image, key_name: None, least: 2, mark: mark.to_owned(), ..far::order() }
+    InstanceRequest {
+        image,
+        key_name: None,
+        least: 2,
+        launch_tag: launch_tag.to_owned(),
+        ..fake::instance_request()
+    }
 }
 
-fn ids(instances: &[Instance]) -> Vec<String> {
+fn ids(instances: &[CloudInstance]) -> Vec<String> {
     let mut ids: Vec<String> = instances.iter().map(|instance| instance.id.clone()).collect();
     ids.sort_unstable();
     ids
@@ -71,8 +81,8 @@ fn ids(instances: &[Instance]) -> Vec<String> {
 
 #[tokio::test]
 async fn a_launch_from_the_key_to_the_end() {
-    let house = House::new().await;
-    let (account, aws) = (role(), &house.aws);
+    let fixture = SandboxedAws::new().await;
+    let (account, aws) = (role(), &fixture.aws);
     let place = place(&account);
     let identity = aws.identity(&place).await.unwrap();
     assert_eq!(identity.account_id, "123456789012");
@@ -91,19 +101,19 @@ async fn a_launch_from_the_key_to_the_end() {
     let twice = aws.upload_key(&place, "alice", &material, "mark").await.unwrap_err();
     assert!(twice.is(Category::Duplicate), "{twice}");
 
-    let order = Order { key_name: Some(key.name.clone()), ..order("mark") };
-    aws.rehearse(&place, &order).await.unwrap();
-    aws.rehearse(&place, &Order { image: None, ..order.clone() }).await.unwrap();
-    let created = aws.create(&place, &order, "token").await.unwrap();
+    let instance_request = InstanceRequest { key_name: Some(key.name.clone()), ..instance_request("mark") };
+    aws.dry_run(&place, &instance_request).await.unwrap();
+    aws.dry_run(&place, &InstanceRequest { image: None, ..instance_request.clone() }).await.unwrap();
+    let created = aws.create(&place, &instance_request, "token").await.unwrap();
     assert_eq!(created.instances.len(), 2);
-    let running = house.settled("mark", |instance| instance.public_ipv4.is_some()).await;
+    let running = fixture.settled("mark", |instance| instance.public_ipv4.is_some()).await;
     assert!(running.iter().all(|instance| instance.state == InstanceState::Running), "{running:?}");
     assert_eq!(ids(&running), ids(&created.instances));
     assert_eq!(ids(&aws.describe(&place, &ids(&running)).await.unwrap()), ids(&running));
 
     let with_unknown = [ids(&running), vec!["i-0123456789abcdef0".to_owned()]].concat();
     aws.delete(&place, &with_unknown).await.unwrap();
-    house.settled("mark", |instance| instance.state == InstanceState::Terminated).await;
+    fixture.settled("mark", |instance| instance.state == InstanceState::Terminated).await;
     aws.delete_key(&place, &key).await.unwrap();
     assert_eq!(aws.find_key(&place, &fingerprints).await.unwrap(), None);
     aws.delete_key(&place, &key).await.unwrap();
@@ -111,103 +121,104 @@ async fn a_launch_from_the_key_to_the_end() {
 
 #[tokio::test]
 async fn a_token_stands_for_one_order_and_its_instances() {
-    let house = House::new().await;
+    let fixture = SandboxedAws::new().await;
     let account = role();
     let place = place(&account);
-    let first = house.aws.create(&place, &order("mark"), "token").await.unwrap();
-    let again = house.aws.create(&place, &order("mark"), "token").await.unwrap();
+    let first = fixture.aws.create(&place, &instance_request("mark"), "token").await.unwrap();
+    let again = fixture.aws.create(&place, &instance_request("mark"), "token").await.unwrap();
     assert_eq!(ids(&first.instances), ids(&again.instances));
-    let other = Order { instance_type: Some("t3.medium".to_owned()), ..order("mark") };
-    let error = house.aws.create(&place, &other, "token").await.unwrap_err();
+    let other = InstanceRequest { instance_type: Some("t3.medium".to_owned()), ..instance_request("mark") };
+    let error = fixture.aws.create(&place, &other, "token").await.unwrap_err();
     assert!(error.is(Category::Mismatch), "{error}");
-    house.aws.delete(&place, &ids(&first.instances)).await.unwrap();
-    house.settled("mark", |instance| instance.state.is_gone()).await;
-    let error = house.aws.create(&place, &order("mark"), "token").await.unwrap_err();
+    fixture.aws.delete(&place, &ids(&first.instances)).await.unwrap();
+    fixture.settled("mark", |instance| instance.state.is_gone()).await;
+    let error = fixture.aws.create(&place, &instance_request("mark"), "token").await.unwrap_err();
     assert!(error.is(Category::Terminated), "{error}");
-    assert_eq!(house.aws.find(&place, "mark").await.unwrap().len(), 2);
+    assert_eq!(fixture.aws.find(&place, "mark").await.unwrap().len(), 2);
 }
 
 #[tokio::test]
 async fn what_was_made_behind_a_lost_answer_is_found_again() {
-    let house = House::new().await;
+    let fixture = SandboxedAws::new().await;
     let account = role();
     let place = place(&account);
-    house.post("/aws/faults/lose", json!({ "action": "RunInstances" })).await;
-    let error = house.aws.create(&place, &order("mark"), "token").await.unwrap_err();
+    fixture.post("/aws/faults/lose", json!({ "action": "RunInstances" })).await;
+    let error = fixture.aws.create(&place, &instance_request("mark"), "token").await.unwrap_err();
     assert!(error.is(Category::Network) && error.may_have_happened(), "{error}");
-    let found = house.aws.find(&place, "mark").await.unwrap();
+    let found = fixture.aws.find(&place, "mark").await.unwrap();
     assert_eq!(found.len(), 2);
-    let again = house.aws.create(&place, &order("mark"), "token").await.unwrap();
+    let again = fixture.aws.create(&place, &instance_request("mark"), "token").await.unwrap();
     assert_eq!(ids(&again.instances), ids(&found));
 }
 
 #[tokio::test]
-async fn every_page_of_the_far_side_is_read() {
-    let house = House::new().await;
+async fn every_page_of_the_external_system_is_read() {
+    let fixture = SandboxedAws::new().await;
     let account = role();
     let place = place(&account);
-    let all_types = house.aws.instance_types(&place).await.unwrap();
-    house.put("/aws/pages", json!({ "items": 3 })).await;
+    let all_types = fixture.aws.instance_types(&place).await.unwrap();
+    fixture.put("/aws/pages", json!({ "items": 3 })).await;
     let mut made = Vec::new();
     for number in 0..5 {
-        let created = house.aws.create(&place, &order("mark"), &format!("token-{number}")).await.unwrap();
+        let created =
+            fixture.aws.create(&place, &instance_request("mark"), &format!("token-{number}")).await.unwrap();
         made.extend(created.instances);
     }
-    assert_eq!(ids(&house.aws.find(&place, "mark").await.unwrap()), ids(&made));
-    assert_eq!(house.aws.instance_types(&place).await.unwrap(), all_types);
+    assert_eq!(ids(&fixture.aws.find(&place, "mark").await.unwrap()), ids(&made));
+    assert_eq!(fixture.aws.instance_types(&place).await.unwrap(), all_types);
 }
 
 #[tokio::test]
-async fn a_role_is_not_lent_to_somebody_with_another_external_id() {
-    let house = House::new().await;
-    house.put("/aws/external_ids", json!({ ROLE: "hush-external" })).await;
-    house.aws.identity(&place(&role())).await.unwrap();
+async fn a_role_is_not_lent_to_someone_with_another_external_id() {
+    let fixture = SandboxedAws::new().await;
+    fixture.put("/aws/external_ids", json!({ ROLE: "hush-external" })).await;
+    fixture.aws.identity(&place(&role())).await.unwrap();
     for external_id in [None, Some("guessed".into())] {
         let account = Account { access: Access::Role { arn: ROLE.to_owned(), external_id }, ..role() };
-        let error = house.aws.identity(&place(&account)).await.unwrap_err();
+        let error = fixture.aws.identity(&place(&account)).await.unwrap_err();
         assert!(error.is(Category::Permission) && error.code == "AccessDenied", "{error}");
     }
 }
 
 #[tokio::test]
-async fn what_the_far_side_refuses_is_sorted() {
-    let house = House::new().await;
+async fn what_the_external_system_refuses_is_sorted() {
+    let fixture = SandboxedAws::new().await;
     let account = role();
     let place = place(&account);
-    let refused = async |order: &Order, token: &str| {
-        let error = house.aws.create(&place, order, token).await.unwrap_err();
+    let refused = async |instance_request: &InstanceRequest, token: &str| {
+        let error = fixture.aws.create(&place, instance_request, token).await.unwrap_err();
         (error.category, error.code)
     };
-    house.put("/aws/capacity", json!({ "instances": 1 })).await;
-    let (category, code) = refused(&order("mark"), "token-1").await;
+    fixture.put("/aws/capacity", json!({ "instances": 1 })).await;
+    let (category, code) = refused(&instance_request("mark"), "token-1").await;
     assert_eq!((category, code.as_str()), (Category::Capacity, "InsufficientInstanceCapacity"));
-    let some = Order { least: 1, ..order("mark") };
-    assert_eq!(house.aws.create(&place, &some, "token-2").await.unwrap().instances.len(), 1);
-    house.post("/aws/reset", json!({})).await;
-    house.put("/aws/quota", json!({ "vcpus": 1 })).await;
-    let (category, code) = refused(&order("mark"), "token-3").await;
+    let some = InstanceRequest { least: 1, ..instance_request("mark") };
+    assert_eq!(fixture.aws.create(&place, &some, "token-2").await.unwrap().instances.len(), 1);
+    fixture.post("/aws/reset", json!({})).await;
+    fixture.put("/aws/quota", json!({ "vcpus": 1 })).await;
+    let (category, code) = refused(&instance_request("mark"), "token-3").await;
     assert_eq!((category, code.as_str()), (Category::Quota, "VcpuLimitExceeded"));
-    house.post("/aws/reset", json!({})).await;
-    house.put("/aws/throttle", json!({ "every": 1 })).await;
-    assert_eq!(refused(&order("mark"), "token-4").await.0, Category::Throttle);
-    house.post("/aws/reset", json!({})).await;
-    let nobody = Order { key_name: Some("nobody".to_owned()), ..order("mark") };
+    fixture.post("/aws/reset", json!({})).await;
+    fixture.put("/aws/throttle", json!({ "every": 1 })).await;
+    assert_eq!(refused(&instance_request("mark"), "token-4").await.0, Category::Throttle);
+    fixture.post("/aws/reset", json!({})).await;
+    let nobody = InstanceRequest { key_name: Some("nobody".to_owned()), ..instance_request("mark") };
     let (category, code) = refused(&nobody, "token-5").await;
     assert_eq!((category, code.as_str()), (Category::NotFound, "InvalidKeyPair.NotFound"));
 
     let access =
         Access::Role { arn: "arn:aws:iam::123456789012:role/no-launch".to_owned(), external_id: None };
     let account = Account { access, ..role() };
-    let error = house.aws.rehearse(&far::place(&account), &order("mark")).await.unwrap_err();
+    let error = fixture.aws.dry_run(&fake::place(&account), &instance_request("mark")).await.unwrap_err();
     assert!(error.is(Category::Permission), "{error}");
 }
 
 #[tokio::test]
 async fn a_wrong_secret_is_named_as_such() {
-    let house = House::new().await;
+    let fixture = SandboxedAws::new().await;
     let access = Access::Keys { id: "AKIASANDBOX".to_owned(), secret: "not it".into() };
     let account = Account { access, ..role() };
-    let error = house.aws.identity(&place(&account)).await.unwrap_err();
+    let error = fixture.aws.identity(&place(&account)).await.unwrap_err();
     assert_eq!((error.category, error.code.as_str()), (Category::Permission, "SignatureDoesNotMatch"));
     assert!(error.message.contains("secret access key"), "{error}");
 }

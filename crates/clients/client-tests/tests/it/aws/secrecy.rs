@@ -2,20 +2,20 @@
 
 use cloud::{Account, Provider};
 
-use super::far::{Far, done, options, order, place, refused, role};
+use super::fake::{FakeAws, done, instance_request, options, place, refused, role};
 use crate::log;
 
 #[tokio::test]
 async fn one_line_tells_of_each_call_without_secrets_and_user_data() {
     log::begin();
-    let far = Far::answering(vec![
+    let fake = FakeAws::answering(vec![
         done("DescribeRegions", "<regionInfo/>"),
         refused("RunInstances", 500, "InsufficientInstanceCapacity"),
     ])
     .await;
     let account = Account { source: "quiet".to_owned(), ..role() };
-    far.aws.regions(&place(&account)).await.unwrap();
-    let error = far.aws.create(&place(&account), &order(), "token-1").await.unwrap_err();
+    fake.aws.regions(&place(&account)).await.unwrap();
+    let error = fake.aws.create(&place(&account), &instance_request(), "token-1").await.unwrap_err();
 
     let told = log::text();
     let mine = told.lines().filter(|line| line.contains("for source quiet: "));
@@ -28,7 +28,7 @@ async fn one_line_tells_of_each_call_without_secrets_and_user_data() {
     ];
     assert_eq!(lines, expect, "{told}");
     let options = options("127.0.0.1:1".parse().unwrap());
-    let told = format!("{told}{error:?}{error}{account:?}{options:?}{:?}", far.aws);
+    let told = format!("{told}{error:?}{error}{account:?}{options:?}{:?}", fake.aws);
     // As they are, and as they were sent.
     for secret in ["hush", "I2Nsb3Vk", "token-1", "Signature="] {
         assert!(!told.contains(secret), "{secret} is in {told}");

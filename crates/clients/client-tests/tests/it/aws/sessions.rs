@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use aws::{Aws, Options};
-use cloud::{Access, Account, Category, Place, Provider};
+use cloud::{Access, Account, Category, CloudAccount, Provider};
 use futures_util::future::join_all;
 
-use super::far::{Far, ROLE, done, place, refused, role, role_taken, role_until};
+use super::fake::{FakeAws, ROLE, done, place, refused, role, role_taken, role_until};
 
 fn regions() -> (&'static str, u16, String) {
     done("DescribeRegions", "<regionInfo><item><regionName>eu-central-1</regionName></item></regionInfo>")
@@ -14,9 +14,9 @@ fn regions() -> (&'static str, u16, String) {
 
 #[tokio::test]
 async fn a_role_is_taken_for_the_session_with_the_external_id() {
-    let far = Far::answering(vec![regions()]).await;
-    far.aws.regions(&place(&role())).await.unwrap();
-    let [taken, asked] = &far.asked()[..] else { panic!("{:?}", far.actions()) };
+    let fake = FakeAws::answering(vec![regions()]).await;
+    fake.aws.regions(&place(&role())).await.unwrap();
+    let [taken, asked] = &fake.asked()[..] else { panic!("{:?}", fake.actions()) };
 
     assert_eq!((taken.path.as_str(), taken.action()), ("/sts", "AssumeRole"));
     assert_eq!(taken.get("Version"), Some("2011-06-15"));
@@ -39,31 +39,31 @@ async fn a_role_is_taken_for_the_session_with_the_external_id() {
 
 #[tokio::test]
 async fn many_calls_at_once_take_a_role_once() {
-    let far = Far::answering(vec![regions()]).await;
+    let fake = FakeAws::answering(vec![regions()]).await;
     let account = role();
     let place = place(&account);
-    for answer in join_all((0..20).map(|_| far.aws.regions(&place))).await {
+    for answer in join_all((0..20).map(|_| fake.aws.regions(&place))).await {
         answer.unwrap();
     }
-    far.aws.clone().regions(&place).await.unwrap();
-    let taken = far.actions().iter().filter(|action| *action == "AssumeRole").count();
-    assert_eq!((taken, far.actions().len()), (1, 22));
+    fake.aws.clone().regions(&place).await.unwrap();
+    let taken = fake.actions().iter().filter(|action| *action == "AssumeRole").count();
+    assert_eq!((taken, fake.actions().len()), (1, 22));
 }
 
 #[tokio::test]
 async fn another_session_another_role_or_another_external_id_is_another_session() {
-    let far = Far::answering(vec![regions()]).await;
+    let fake = FakeAws::answering(vec![regions()]).await;
     let other = |arn: &str, external_id: Option<&str>| {
         let access = Access::Role { arn: arn.to_owned(), external_id: external_id.map(Into::into) };
         Account { access, ..role() }
     };
     let account = role();
-    far.aws.regions(&place(&account)).await.unwrap();
-    far.aws.regions(&Place { session: "launch-2", ..place(&account) }).await.unwrap();
-    far.aws.regions(&place(&other("arn:aws:iam::2:role/x", Some("hush-external")))).await.unwrap();
-    far.aws.regions(&place(&other(ROLE, None))).await.unwrap();
-    far.aws.regions(&place(&other(ROLE, Some("guessed")))).await.unwrap();
-    let asked = far.asked();
+    fake.aws.regions(&place(&account)).await.unwrap();
+    fake.aws.regions(&CloudAccount { session: "launch-2", ..place(&account) }).await.unwrap();
+    fake.aws.regions(&place(&other("arn:aws:iam::2:role/x", Some("hush-external")))).await.unwrap();
+    fake.aws.regions(&place(&other(ROLE, None))).await.unwrap();
+    fake.aws.regions(&place(&other(ROLE, Some("guessed")))).await.unwrap();
+    let asked = fake.asked();
     let ids: Vec<Option<&str>> = asked
         .iter()
         .filter(|asked| asked.action() == "AssumeRole")
@@ -75,44 +75,44 @@ async fn another_session_another_role_or_another_external_id_is_another_session(
 
 #[tokio::test]
 async fn the_external_id_of_another_organisation_is_never_sent() {
-    let far = Far::answering(vec![regions()]).await;
+    let fake = FakeAws::answering(vec![regions()]).await;
     for forged in ["provision-engine:org-8", "provision-engine:", "Provision-Engine:org-7"] {
         let access = Access::Role { arn: ROLE.to_owned(), external_id: Some(forged.into()) };
-        let refused = far.aws.regions(&place(&Account { access, ..role() })).await.unwrap_err();
+        let refused = fake.aws.regions(&place(&Account { access, ..role() })).await.unwrap_err();
         assert!(refused.is(Category::Permission), "{refused}");
     }
-    assert!(far.asked().is_empty(), "{:?}", far.actions());
+    assert!(fake.asked().is_empty(), "{:?}", fake.actions());
 }
 
 #[tokio::test]
 async fn a_role_is_taken_again_five_minutes_before_it_ends() {
-    let far =
-        Far::with(vec![role_taken(), role_until("2026-03-01T14:00:00Z", "ASIASECOND"), regions()]).await;
+    let fake =
+        FakeAws::with(vec![role_taken(), role_until("2026-03-01T14:00:00Z", "ASIASECOND"), regions()]).await;
     let account = role();
-    far.aws.regions(&place(&account)).await.unwrap();
-    far.clock.turn(Duration::from_secs(55 * 60 - 1));
-    far.aws.regions(&place(&account)).await.unwrap();
-    assert_eq!(far.actions(), ["AssumeRole", "DescribeRegions", "DescribeRegions"]);
-    far.clock.turn(Duration::from_secs(1));
-    far.aws.regions(&place(&account)).await.unwrap();
-    assert_eq!(far.actions()[3..], ["AssumeRole", "DescribeRegions"]);
-    assert!(far.last().credential().starts_with("ASIASECOND/"));
+    fake.aws.regions(&place(&account)).await.unwrap();
+    fake.clock.turn(Duration::from_secs(55 * 60 - 1));
+    fake.aws.regions(&place(&account)).await.unwrap();
+    assert_eq!(fake.actions(), ["AssumeRole", "DescribeRegions", "DescribeRegions"]);
+    fake.clock.turn(Duration::from_secs(1));
+    fake.aws.regions(&place(&account)).await.unwrap();
+    assert_eq!(fake.actions()[3..], ["AssumeRole", "DescribeRegions"]);
+    assert!(fake.last().credential().starts_with("ASIASECOND/"));
 }
 
 #[tokio::test]
 async fn a_session_that_ended_early_is_replaced_once() {
-    let far = Far::with(vec![
+    let fake = FakeAws::with(vec![
         role_taken(),
         role_until("2026-03-01T13:00:00Z", "ASIASECOND"),
         refused("DescribeRegions", 400, "RequestExpired"),
         regions(),
     ])
     .await;
-    far.aws.regions(&place(&role())).await.unwrap();
-    assert_eq!(far.actions(), ["AssumeRole", "DescribeRegions", "AssumeRole", "DescribeRegions"]);
-    assert!(far.last().credential().starts_with("ASIASECOND/"));
+    fake.aws.regions(&place(&role())).await.unwrap();
+    assert_eq!(fake.actions(), ["AssumeRole", "DescribeRegions", "AssumeRole", "DescribeRegions"]);
+    assert!(fake.last().credential().starts_with("ASIASECOND/"));
 
-    let never = Far::answering(vec![refused("DescribeRegions", 403, "ExpiredToken")]).await;
+    let never = FakeAws::answering(vec![refused("DescribeRegions", 403, "ExpiredToken")]).await;
     let error = never.aws.regions(&place(&role())).await.unwrap_err();
     assert_eq!((error.category, error.code.as_str()), (Category::Permission, "ExpiredToken"));
     assert_eq!(never.actions().len(), 4);
@@ -122,38 +122,38 @@ async fn a_session_that_ended_early_is_replaced_once() {
 async fn a_role_that_is_denied_is_asked_for_again_the_next_time() {
     let body = "<ErrorResponse><Error><Type>Sender</Type><Code>AccessDenied</Code><Message>not authorized to perform \
                 sts:AssumeRole</Message></Error></ErrorResponse>";
-    let far = Far::with(vec![("AssumeRole", 403, body.to_owned()), role_taken(), regions()]).await;
-    let error = far.aws.regions(&place(&role())).await.unwrap_err();
+    let fake = FakeAws::with(vec![("AssumeRole", 403, body.to_owned()), role_taken(), regions()]).await;
+    let error = fake.aws.regions(&place(&role())).await.unwrap_err();
     assert_eq!((error.category, error.code.as_str()), (Category::Permission, "AccessDenied"));
     assert_eq!(error.message, "not authorized to perform sts:AssumeRole");
     assert!(!error.may_heal() && !error.may_have_happened());
-    far.aws.regions(&place(&role())).await.unwrap();
+    fake.aws.regions(&place(&role())).await.unwrap();
 }
 
 #[tokio::test]
 async fn keys_of_the_account_are_used_as_they_are() {
-    let far = Far::with(vec![regions(), refused("DescribeRegions", 400, "RequestExpired")]).await;
+    let fake = FakeAws::with(vec![regions(), refused("DescribeRegions", 400, "RequestExpired")]).await;
     let access = Access::Keys { id: "AKIATHEIRS".to_owned(), secret: "hush".into() };
     let account = Account { access, ..role() };
-    far.aws.regions(&place(&account)).await.unwrap();
-    let asked = far.last();
+    fake.aws.regions(&place(&account)).await.unwrap();
+    let asked = fake.last();
     assert_eq!(asked.credential(), "AKIATHEIRS/20260301/eu-central-1/ec2/aws4_request");
     assert!(!asked.headers.contains_key("x-amz-security-token"));
     // There is no other session to be had.
-    far.aws.regions(&place(&account)).await.unwrap_err();
-    assert_eq!(far.actions(), ["DescribeRegions", "DescribeRegions"]);
+    fake.aws.regions(&place(&account)).await.unwrap_err();
+    assert_eq!(fake.actions(), ["DescribeRegions", "DescribeRegions"]);
 }
 
 #[tokio::test]
-async fn without_credentials_nobody_is_asked_and_the_settings_are_named() {
-    let far = Far::answering(vec![regions()]).await;
+async fn without_credentials_no_one_is_asked_and_the_settings_are_named() {
+    let fake = FakeAws::answering(vec![regions()]).await;
     let nowhere = Options { credentials: None, ..Options::beside("http://127.0.0.1:9") };
     let error = Aws::new(&nowhere).unwrap().regions(&place(&role())).await.unwrap_err();
     assert_eq!((error.category, error.code.as_str()), (Category::Permission, "NoCredentials"));
     assert!(error.message.contains("launch.aws.access_key_id"), "{error}");
 
     let account = Account { access: Access::Name("subscription".to_owned()), ..role() };
-    let error = far.aws.regions(&place(&account)).await.unwrap_err();
+    let error = fake.aws.regions(&place(&account)).await.unwrap_err();
     assert_eq!((error.category, error.code.as_str()), (Category::Permission, "NoCredentials"));
-    assert!(far.asked().is_empty());
+    assert!(fake.asked().is_empty());
 }

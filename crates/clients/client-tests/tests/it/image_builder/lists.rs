@@ -6,64 +6,64 @@ use axum::extract::Query;
 use axum::{Json, Router, routing};
 use client_tests::TIMEOUT;
 use engine::Timestamp;
-use identity::{CallerIdentity, Requester};
+use identity::{CallerIdentity, Organisation};
 use image_builder::{BuilderError, ImageBuilder};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{House, request, who};
+use super::{ImageBuilderFixture, request, who};
 
-async fn now(house: &House) -> Timestamp {
-    Timestamp::parse(house.get("/clock").await["now"].as_str().unwrap()).unwrap()
+async fn now(fixture: &ImageBuilderFixture) -> Timestamp {
+    Timestamp::parse(fixture.get("/clock").await["now"].as_str().unwrap()).unwrap()
 }
 
 #[tokio::test]
 async fn a_lost_answer_is_found_by_the_mark_in_the_description() {
-    let house = House::new().await;
-    house.builder.submit(&who(), &request("launch 1")).await.unwrap();
-    let before = now(&house).await.minus(Duration::from_mins(1));
-    house.post("/image-builder/faults/lose", &json!({})).await;
-    let error = house.builder.submit(&who(), &request("launch 2")).await.unwrap_err();
+    let fixture = ImageBuilderFixture::new().await;
+    fixture.builder.submit(&who(), &request("launch 1")).await.unwrap();
+    let before = now(&fixture).await.minus(Duration::from_mins(1));
+    fixture.post("/image-builder/faults/lose", &json!({})).await;
+    let error = fixture.builder.submit(&who(), &request("launch 2")).await.unwrap_err();
     assert!(error.may_have_happened() && error.may_heal(), "{error:?}");
-    let listed = house.builder.list(&who(), before).await.unwrap();
+    let listed = fixture.builder.list(&who(), before).await.unwrap();
     let found: Vec<_> = listed.iter().filter(|one| one.description.as_deref() == Some("launch 2")).collect();
     assert_eq!((listed.len(), found.len()), (2, 1));
     assert_eq!(found[0].image_name.as_deref(), Some("web"));
-    assert!(house.builder.status(&who(), found[0].id).await.is_ok());
-    assert_eq!(house.made().await, 2);
+    assert!(fixture.builder.status(&who(), found[0].id).await.is_ok());
+    assert_eq!(fixture.made().await, 2);
 }
 
 #[tokio::test]
 async fn only_what_is_new_enough_is_found_newest_first() {
-    let house = House::new().await;
+    let fixture = ImageBuilderFixture::new().await;
     let mut ids = Vec::new();
     let mut moments = Vec::new();
     for number in 0..3 {
-        moments.push(now(&house).await);
-        ids.push(house.builder.submit(&who(), &request(&format!("launch {number}"))).await.unwrap());
-        house.post("/clock", &json!({"advance_ms": 3_600_000})).await;
+        moments.push(now(&fixture).await);
+        ids.push(fixture.builder.submit(&who(), &request(&format!("launch {number}"))).await.unwrap());
+        fixture.post("/clock", &json!({"advance_ms": 3_600_000})).await;
     }
-    let listed = house.builder.list(&who(), moments[1]).await.unwrap();
+    let listed = fixture.builder.list(&who(), moments[1]).await.unwrap();
     assert_eq!(listed.iter().map(|one| one.id).collect::<Vec<_>>(), [ids[2], ids[1]]);
-    let (page, total) = house.builder.page(&who(), 1, 2).await.unwrap();
+    let (page, total) = fixture.builder.page(&who(), 1, 2).await.unwrap();
     assert_eq!((page[0].id, page.len(), total), (ids[0], 1, 3));
-    let nobody = CallerIdentity::from(&Requester { org: "org-2".into(), account: None });
-    assert_eq!(house.builder.list(&nobody, moments[0]).await.unwrap(), []);
-    let refused = house.builder.page(&who(), 101, 0).await.unwrap_err();
+    let nobody = CallerIdentity::from(&Organisation { org: "org-2".into(), account: None });
+    assert_eq!(fixture.builder.list(&nobody, moments[0]).await.unwrap(), []);
+    let refused = fixture.builder.page(&who(), 101, 0).await.unwrap_err();
     assert!(matches!(refused, BuilderError::Refused { status: 400, .. }), "{refused:?}");
 }
 
 #[derive(Deserialize)]
-struct Asked {
+struct ListRequest {
     limit: u32,
     offset: u32,
 }
 
-/// A far side that has so many builds, one a second, the newest at 1,000,000 s. It overlaps its pages by one, as if
+/// An external system that has so many builds, one a second, the newest at 1,000,000 s. It overlaps its pages by one, as if
 /// somebody had begun a build in between. Returns the driver for it.
 async fn with_builds(count: u32) -> ImageBuilder {
-    let list = move |Query(asked): Query<Asked>| async move {
+    let list = move |Query(asked): Query<ListRequest>| async move {
         assert_eq!(asked.limit, 100);
         let from = asked.offset.saturating_sub(asked.offset / 100);
         let one = |number: u32| {

@@ -55,7 +55,7 @@ async fn an_endless_answer_is_cut_off() {
 }
 
 #[tokio::test]
-async fn complaints_are_shown_in_one_line_however_they_look() {
+async fn errors_are_shown_in_one_line_however_they_look() {
     let long = "y".repeat(9000);
     for (body, words) in [
         (json!({"errors": [{"title": "400", "detail": "no\nluck"}]}).to_string(), "no luck"),

@@ -1,6 +1,6 @@
 //! What there is to choose from.
 
-use cloud::{Access, Account, Architecture, Category, Image, InstanceType, Place, Provider};
+use cloud::{Access, Account, Architecture, Category, CloudAccount, CloudImage, InstanceType, Provider};
 
 use super::checks::Checks;
 use super::server::{ACCOUNT, Moto, REGION, place, role};
@@ -53,7 +53,7 @@ async fn regions_and_types(moto: &Moto, checks: &mut Checks) {
         checks.same(found, &expect);
         checks.same(storage_gb > 0, has_disk);
     }
-    let elsewhere = Place { region: "eu-central-1", ..place(&account) };
+    let elsewhere = CloudAccount { region: "eu-central-1", ..place(&account) };
     checks.that(moto.aws.instance_types(&elsewhere).await.unwrap().len() > 300, "another region has its own");
 }
 
@@ -62,7 +62,7 @@ async fn images(moto: &Moto, checks: &mut Checks) {
     let place = place(&account);
     for (id, architecture) in [(IMAGE, Architecture::X86_64), (IMAGE_ARM, Architecture::Arm64)] {
         let image = moto.aws.image(&place, id).await.unwrap();
-        let expect = Image { id: id.to_owned(), architecture: Some(architecture), is_available: true };
+        let expect = CloudImage { id: id.to_owned(), architecture: Some(architecture), is_available: true };
         checks.same(image, Some(expect));
     }
     checks.same(moto.aws.image(&place, NO_IMAGE).await.unwrap(), None);

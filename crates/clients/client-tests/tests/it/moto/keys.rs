@@ -30,7 +30,7 @@ pub(crate) async fn come_and_go(moto: &Moto, checks: &mut Checks) {
         let fingerprints = Fingerprints { any_of };
         checks.same(moto.aws.find_key(&place, &fingerprints).await.unwrap(), None);
         let uploaded = moto.aws.upload_key(&place, name, &material, "mark-of-key").await.unwrap();
-        checks.same((uploaded.name.as_str(), uploaded.mark.as_deref()), (name, Some("mark-of-key")));
+        checks.same((uploaded.name.as_str(), uploaded.launch_tag.as_deref()), (name, Some("mark-of-key")));
         checks.that(uploaded.id.starts_with("key-"), &uploaded);
         checks.same(moto.aws.find_key(&place, &fingerprints).await.unwrap().as_ref(), Some(&uploaded));
         let again = moto.aws.upload_key(&place, name, &material, "mark-of-key").await.unwrap_err();

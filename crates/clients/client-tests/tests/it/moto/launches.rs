@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use cloud::{Category, Instance, InstanceState, Order, Page, Provider};
+use cloud::{Category, CloudInstance, InstanceRequest, InstanceState, Page, Provider};
 
 use super::checks::Checks;
 use super::cloud::{IMAGE, NO_IMAGE};
@@ -11,8 +11,8 @@ use super::server::{ACCOUNT, Moto, element, place, role};
 
 const USER_DATA: &str = "#cloud-config\nwrite_files: [\"ä & = +\"]\n";
 
-fn order(mark: &str) -> Order {
-    Order {
+fn instance_request(launch_tag: &str) -> InstanceRequest {
+    InstanceRequest {
         image: Some(IMAGE.to_owned()),
         instance_type: Some("t3.micro".to_owned()),
         template: None,
@@ -26,55 +26,59 @@ fn order(mark: &str) -> Order {
             ("rh-org".to_owned(), "000013".to_owned()),
             ("Name".to_owned(), "a name, with & = +".to_owned()),
         ],
-        mark: mark.to_owned(),
+        launch_tag: launch_tag.to_owned(),
     }
 }
 
 pub(crate) async fn come_and_go(moto: &Moto, checks: &mut Checks) {
     let key = keys::uploaded(moto).await;
-    rehearsals(moto, checks).await;
-    refusals(moto, checks).await;
+    dry_runs(moto, checks).await;
+    error_responses(moto, checks).await;
     let two = two_at_once(moto, checks).await;
     templates(moto, checks).await;
     the_end(moto, checks, &two).await;
     moto.aws.delete_key(&place(&role(ACCOUNT)), &key).await.unwrap();
 }
 
-async fn rehearsals(moto: &Moto, checks: &mut Checks) {
+async fn dry_runs(moto: &Moto, checks: &mut Checks) {
     let account = role(ACCOUNT);
     let place = place(&account);
-    moto.aws.rehearse(&place, &order("rehearsed")).await.unwrap();
-    let without = Order { image: None, ..order("rehearsed") };
-    moto.aws.rehearse(&place, &without).await.unwrap();
+    moto.aws.dry_run(&place, &instance_request("rehearsed")).await.unwrap();
+    let without = InstanceRequest { image: None, ..instance_request("rehearsed") };
+    moto.aws.dry_run(&place, &without).await.unwrap();
     let left = moto.aws.find(&place, "rehearsed").await.unwrap();
     checks.that(left.is_empty(), &left);
 }
 
-async fn refusals(moto: &Moto, checks: &mut Checks) {
+async fn error_responses(moto: &Moto, checks: &mut Checks) {
     let account = role(ACCOUNT);
     let place = place(&account);
-    for (order, code, category) in [
+    for (instance_request, code, category) in [
         (
-            Order { image: Some(NO_IMAGE.to_owned()), ..order("refused") },
+            InstanceRequest { image: Some(NO_IMAGE.to_owned()), ..instance_request("refused") },
             "InvalidAMIID.NotFound",
             Category::NotFound,
         ),
         (
-            Order { key_name: Some("nobody's".to_owned()), ..order("refused") },
+            InstanceRequest { key_name: Some("nobody's".to_owned()), ..instance_request("refused") },
             "InvalidKeyPair.NotFound",
             Category::NotFound,
         ),
         (
-            Order { subnet: Some("subnet-0123456789abcdef0".to_owned()), ..order("refused") },
+            InstanceRequest {
+                subnet: Some("subnet-0123456789abcdef0".to_owned()),
+                ..instance_request("refused")
+            },
             "InvalidSubnetID.NotFound",
             Category::NotFound,
         ),
     ] {
-        let error = moto.aws.create(&place, &order, "refused").await.unwrap_err();
+        let error = moto.aws.create(&place, &instance_request, "refused").await.unwrap_err();
         checks.same((error.code.as_str(), error.category), (code, category));
         checks.that(!error.message.is_empty() && !error.may_heal(), &error);
     }
-    let strange = Order { instance_type: Some("t3.colossal".to_owned()), ..order("refused") };
+    let strange =
+        InstanceRequest { instance_type: Some("t3.colossal".to_owned()), ..instance_request("refused") };
     let error = moto.aws.create(&place, &strange, "refused").await.unwrap_err();
     checks.that(matches!(error.category, Category::NotFound | Category::Invalid), &error);
     let left = moto.aws.find(&place, "refused").await.unwrap();
@@ -84,7 +88,7 @@ async fn refusals(moto: &Moto, checks: &mut Checks) {
 async fn two_at_once(moto: &Moto, checks: &mut Checks) -> Vec<String> {
     let account = role(ACCOUNT);
     let place = place(&account);
-    let created = moto.aws.create(&place, &order("mark-of-two"), "token-of-two").await.unwrap();
+    let created = moto.aws.create(&place, &instance_request("mark-of-two"), "token-of-two").await.unwrap();
     checks.that(created.reservation.as_deref().is_some_and(|id| id.starts_with("r-")), &created);
     let ids: Vec<String> = created.instances.iter().map(|instance| instance.id.clone()).collect();
     checks.that(ids.len() == 2 && ids.iter().all(|id| id.starts_with("i-")), &ids);
@@ -141,24 +145,29 @@ async fn templates(moto: &Moto, checks: &mut Checks) {
     checks.same(found, vec![("one", ids[0].as_str()), ("three", &ids[2]), ("two", &ids[1])]);
     checks.same(all.next, None);
 
-    for (mark, template) in [("by-id", ids[0].as_str()), ("by-name", "two")] {
-        let order = Order {
+    for (launch_tag, template) in [("by-id", ids[0].as_str()), ("by-name", "two")] {
+        let instance_request = InstanceRequest {
             template: Some(template.to_owned()),
             image: None,
             instance_type: None,
             least: 1,
             most: 1,
-            ..order(mark)
+            ..instance_request(launch_tag)
         };
-        let created = moto.aws.create(&place, &order, mark).await.unwrap();
-        let found = moto.aws.find(&place, mark).await.unwrap();
+        let created = moto.aws.create(&place, &instance_request, launch_tag).await.unwrap();
+        let found = moto.aws.find(&place, launch_tag).await.unwrap();
         checks.same(sorted(&found), sorted(&created.instances));
         let seen = moto.raw(&format!("Action=DescribeInstances&InstanceId.1={}", found[0].id)).await;
         checks.same(element(&seen, "instanceType"), "t3.small");
         checks.same(element(&seen, "imageId"), IMAGE);
     }
-    let order = Order { template: Some(ids[0].clone()), least: 1, most: 1, ..order("overridden") };
-    let created = moto.aws.create(&place, &order, "overridden").await.unwrap();
+    let instance_request = InstanceRequest {
+        template: Some(ids[0].clone()),
+        least: 1,
+        most: 1,
+        ..instance_request("overridden")
+    };
+    let created = moto.aws.create(&place, &instance_request, "overridden").await.unwrap();
     let seen = moto.raw(&format!("Action=DescribeInstances&InstanceId.1={}", created.instances[0].id)).await;
     checks.same(element(&seen, "instanceType"), "t3.micro");
 }
@@ -168,7 +177,7 @@ async fn the_end(moto: &Moto, checks: &mut Checks, two: &[String]) {
     let place = place(&account);
     let with_unknown = [two[0].clone(), "i-0123456789abcdef0".to_owned()];
     moto.aws.delete(&place, &with_unknown).await.unwrap();
-    let states = |instances: Vec<Instance>| {
+    let states = |instances: Vec<CloudInstance>| {
         let mut all: Vec<(bool, bool)> = instances
             .iter()
             .map(|instance| (two[0] == instance.id, instance.state == InstanceState::Terminated))
@@ -186,7 +195,7 @@ async fn the_end(moto: &Moto, checks: &mut Checks, two: &[String]) {
     checks.that(true, "deleting them again is no error");
 }
 
-fn sorted(instances: &[Instance]) -> Vec<&str> {
+fn sorted(instances: &[CloudInstance]) -> Vec<&str> {
     let mut ids: Vec<&str> = instances.iter().map(|instance| instance.id.as_str()).collect();
     ids.sort_unstable();
     ids

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-use aws::{Aws, Keys, Options};
-use cloud::{Access, Account, Place, ProviderKind};
+use aws::{AccessKeys, Aws, Options};
+use cloud::{Access, Account, CloudAccount, ProviderKind};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 use tokio::time::timeout;
@@ -65,7 +65,7 @@ impl Moto {
         let url = url.await.expect("moto says where it is, in time");
         // It writes a line for every request, and would wait for ever if nobody read them.
         tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
-        let keys = Keys { id: "AKIAOURS".to_owned(), secret: "ours".into(), session: None };
+        let keys = AccessKeys { id: "AKIAOURS".to_owned(), secret: "ours".into(), session: None };
         let options =
             Options { ec2: url.clone(), sts: url.clone(), credentials: Some(keys), ..Options::new() };
         Moto { aws: Aws::new(&options).unwrap(), url, client: reqwest::Client::new(), _server: server }
@@ -93,8 +93,8 @@ pub(crate) fn role(account: &str) -> Account {
     Account { org: "moto".to_owned(), source: "moto".to_owned(), provider: ProviderKind::Aws, access }
 }
 
-pub(crate) fn place(account: &Account) -> Place<'_> {
-    Place { account, region: REGION, session: "launch-of-moto" }
+pub(crate) fn place(account: &Account) -> CloudAccount<'_> {
+    CloudAccount { account, region: REGION, session: "launch-of-moto" }
 }
 
 /// The text of the first element of this name.

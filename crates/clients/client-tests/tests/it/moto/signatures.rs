@@ -5,11 +5,11 @@ use std::path::Path;
 use std::process::Stdio;
 use std::sync::{Arc, Mutex};
 
-use aws::{Aws, Keys, Options};
+use aws::{AccessKeys, Aws, Options};
 use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::{Router, body};
-use cloud::{Access, Account, Order, Place, Provider, ProviderKind};
+use cloud::{Access, Account, CloudAccount, InstanceRequest, Provider, ProviderKind};
 use serde_json::{Map, Value, json};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpListener;
@@ -21,7 +21,7 @@ const ROUNDS: u64 = 20;
 const REGIONS: [&str; 4] = ["us-east-1", "eu-central-1", "ap-southeast-2", "us-gov-west-1"];
 
 /// A request as it came: what is signed of it, and the signature.
-struct Sent {
+struct SignedRequest {
     url: String,
     headers: Map<String, Value>,
     body: String,
@@ -33,7 +33,7 @@ struct Sent {
 pub(crate) async fn agree(programs: &Path, checks: &mut Checks) {
     let mut all = Vec::new();
     for seed in 0..ROUNDS {
-        let mut chance = Chance(seed);
+        let mut chance = SeededRandom(seed);
         let (own, taken) = (keys(&mut chance), keys(&mut chance));
         let sent = ask(&mut chance, &own, &taken).await;
         checks.same(sent.len(), 2);
@@ -48,11 +48,15 @@ pub(crate) async fn agree(programs: &Path, checks: &mut Checks) {
 }
 
 /// One order of chance: a role is taken, and instances are asked for.
-async fn ask(chance: &mut Chance, own: &(String, String), taken: &(String, String)) -> Vec<Sent> {
+async fn ask(
+    chance: &mut SeededRandom,
+    own: &(String, String),
+    taken: &(String, String),
+) -> Vec<SignedRequest> {
     let sent = Arc::new(Mutex::new(Vec::new()));
     let address = listen(Arc::clone(&sent), taken.clone(), chance.text(300)).await;
     let base = format!("http://{address}/{}", chance.one_of(&["", "a/", "a%20b//c/", "~x/../%C3%A4/"]));
-    let credentials = Some(Keys { id: own.0.clone(), secret: own.1.as_str().into(), session: None });
+    let credentials = Some(AccessKeys { id: own.0.clone(), secret: own.1.as_str().into(), session: None });
     let home = chance.one_of(&REGIONS).to_owned();
     let (ec2, sts) = (format!("{base}ec2/{{region}}"), base);
     let aws = Aws::new(&Options { ec2, sts, home, credentials, ..Options::new() }).unwrap();
@@ -63,8 +67,9 @@ async fn ask(chance: &mut Chance, own: &(String, String), taken: &(String, Strin
         provider: ProviderKind::Aws,
         access,
     };
-    let place = Place { account: &account, region: chance.one_of(&REGIONS), session: &chance.text(30) };
-    let order = Order {
+    let place =
+        CloudAccount { account: &account, region: chance.one_of(&REGIONS), session: &chance.text(30) };
+    let instance_request = InstanceRequest {
         image: Some(chance.text(20)),
         instance_type: Some(chance.text(20)),
         template: None,
@@ -75,16 +80,20 @@ async fn ask(chance: &mut Chance, own: &(String, String), taken: &(String, Strin
         subnet: None,
         security_groups: vec![chance.text(20), chance.text(20)],
         tags: vec![(chance.text(20), chance.text(20))],
-        mark: chance.text(20),
+        launch_tag: chance.text(20),
     };
-    let error = aws.create(&place, &order, "token").await.unwrap_err();
+    let error = aws.create(&place, &instance_request, "token").await.unwrap_err();
     assert!(error.code.is_empty(), "{error}");
     let mut sent = sent.lock().unwrap();
     std::mem::take(&mut *sent)
 }
 
 /// Gives the role away and refuses everything else.
-async fn listen(sent: Arc<Mutex<Vec<Sent>>>, taken: (String, String), session: String) -> SocketAddr {
+async fn listen(
+    sent: Arc<Mutex<Vec<SignedRequest>>>,
+    taken: (String, String),
+    session: String,
+) -> SocketAddr {
     let listener = TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).await.unwrap();
     let address = listener.local_addr().unwrap();
     let app = Router::new().fallback(move |request: Request| {
@@ -106,7 +115,7 @@ async fn listen(sent: Arc<Mutex<Vec<Sent>>>, taken: (String, String), session: S
     address
 }
 
-async fn read(address: SocketAddr, request: Request) -> Sent {
+async fn read(address: SocketAddr, request: Request) -> SignedRequest {
     let (head, body) = request.into_parts();
     let body = String::from_utf8(body::to_bytes(body, 1 << 20).await.unwrap().to_vec()).unwrap();
     let text = |name: &str| head.headers[name].to_str().unwrap().to_owned();
@@ -117,7 +126,7 @@ async fn read(address: SocketAddr, request: Request) -> Sent {
     };
     let names = part("SignedHeaders=");
     let headers = names.split(';').map(|name| (name.to_owned(), Value::String(text(name)))).collect();
-    Sent {
+    SignedRequest {
         url: format!("http://{address}{}", head.uri),
         headers,
         body,
@@ -126,11 +135,11 @@ async fn read(address: SocketAddr, request: Request) -> Sent {
     }
 }
 
-async fn botocore(programs: &Path, all: &[(Sent, String)]) -> Vec<String> {
+async fn botocore(programs: &Path, all: &[(SignedRequest, String)]) -> Vec<String> {
     let lines: Vec<String> = all
         .iter()
         .map(|(sent, secret)| {
-            let Sent { url, headers, body, scope, .. } = sent;
+            let SignedRequest { url, headers, body, scope, .. } = sent;
             let [id, _, region, service, _] = &scope[..] else { panic!("{scope:?}") };
             let line = json!({
                 "url": url, "headers": headers, "body": body,
@@ -152,15 +161,15 @@ async fn botocore(programs: &Path, all: &[(Sent, String)]) -> Vec<String> {
     String::from_utf8(done.stdout).unwrap().lines().map(str::to_owned).collect()
 }
 
-fn keys(chance: &mut Chance) -> (String, String) {
+fn keys(chance: &mut SeededRandom) -> (String, String) {
     let plain = |text: String| text.chars().filter(char::is_ascii_alphanumeric).collect::<String>();
     (format!("AKIA{}", plain(chance.text(60))), format!("s/+{}", plain(chance.text(120))))
 }
 
 /// Numbers that look like chance and are the same for the same seed.
-struct Chance(u64);
+struct SeededRandom(u64);
 
-impl Chance {
+impl SeededRandom {
     fn below(&mut self, limit: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;

@@ -1,10 +1,10 @@
 //! Dice that fall the same way for the same seed.
 
-pub(crate) struct Chance(u64);
+pub(crate) struct SeededRandom(u64);
 
-impl Chance {
-    pub(crate) fn seeded(seed: u64) -> Chance {
-        Chance(seed)
+impl SeededRandom {
+    pub(crate) fn seeded(seed: u64) -> SeededRandom {
+        SeededRandom(seed)
     }
 
     /// Below `limit`, which is 1 or more.

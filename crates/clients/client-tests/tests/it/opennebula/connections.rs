@@ -71,7 +71,7 @@ async fn answer(stream: &mut TcpStream, name: &str) {
 }
 
 #[tokio::test]
-async fn a_connection_that_the_far_side_ends_costs_a_read_nothing() {
+async fn a_connection_that_the_external_system_ends_costs_a_read_nothing() {
     let server = Moody::answers(3).await;
     let nebula = nebula(server.address);
     for _ in 0..7 {
@@ -111,7 +111,7 @@ async fn a_write_gets_a_connection_of_its_own() {
 }
 
 #[tokio::test]
-async fn nobody_at_the_address_is_unreachable() {
+async fn no_one_at_the_address_is_unreachable() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     drop(listener);
@@ -120,7 +120,7 @@ async fn nobody_at_the_address_is_unreachable() {
     assert!(error.may_heal() && !error.to_string().contains("RPC2"), "{error}");
 }
 
-/// Two places, and a far side that answers when it is told to.
+/// Two places, and an external system that answers when it is told to.
 struct Slow {
     nebula: OpenNebula,
     arrived: Arc<Semaphore>,
@@ -175,7 +175,7 @@ async fn calls_wait_for_a_place() {
 }
 
 #[tokio::test]
-async fn silence_is_told_apart_from_nobody_there() {
+async fn silence_is_told_apart_from_no_one_there() {
     let slow = Slow::new(Duration::from_millis(300)).await;
     let error = slow.nebula.delete_document(&cognit(), 1).await.unwrap_err();
     assert!(matches!(error, NebulaError::TimedOut { service: "oned", .. }), "{error:?}");

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use opennebula::{
-    AttributeName, Dialect, NebulaError, Refusal, ServiceTemplate, Template, TemplateRole, Text,
+    AttributeName, Dialect, NebulaError, NebulaErrorKind, NebulaTemplate, ServiceTemplate, TemplateRole, Text,
 };
 use serde_json::{Value, json};
 
@@ -31,8 +31,8 @@ fn service_template(roles: Vec<TemplateRole>) -> ServiceTemplate {
     }
 }
 
-fn cpu() -> Template {
-    let mut template = Template::new();
+fn cpu() -> NebulaTemplate {
+    let mut template = NebulaTemplate::new();
     template.set(AttributeName::of("CPU"), 2_u32);
     template.push_vector(AttributeName::of("DISK"), vec![(AttributeName::of("SIZE"), Text::from(1024_u32))]);
     template
@@ -42,7 +42,8 @@ fn cpu() -> Template {
 async fn merged(roles: Vec<TemplateRole>, with: &[&str]) -> Result<Value, NebulaError> {
     let made = document(&json!({ "state": 0 }));
     let replay = Replay::with(vec![Exchange::made_up(201, json!({ "DOCUMENT": made }).to_string())]).await;
-    let contents: BTreeMap<String, Template> = with.iter().map(|name| ((*name).to_owned(), cpu())).collect();
+    let contents: BTreeMap<String, NebulaTemplate> =
+        with.iter().map(|name| ((*name).to_owned(), cpu())).collect();
     replay.nebula.instantiate(&cognit(), &service_template(roles), "sr-1", &contents).await?;
     let body: Value = serde_json::from_str(&replay.asked()[0].body).unwrap();
     Ok(body["action"]["params"]["merge_template"].clone())
@@ -75,7 +76,7 @@ async fn in_seven_roles_are_named_and_contents_are_objects() {
 #[tokio::test]
 async fn a_role_that_the_template_does_not_have_is_refused() {
     let error = merged(vec![role("FAAS", Dialect::Six)], &["FAAS", "DAAS"]).await.unwrap_err();
-    assert!(error.is(Refusal::Api), "{error}");
+    assert!(error.is(NebulaErrorKind::Api), "{error}");
     assert!(error.to_string().contains("\"Extra\" has no role \"DAAS\""), "{error}");
 }
 

@@ -1,12 +1,12 @@
 //! Answers that are too much of something.
 
-use opennebula::{NebulaError, User};
+use opennebula::{NebulaError, NebulaUser};
 
 use super::recorded::{Exchange, Replay, cognit};
 
 const USER: &str = "<USER><ID>2</ID><GID>1</GID><NAME>cognit</NAME><GNAME>users</GNAME></USER>";
 
-async fn user(exchange: Exchange) -> Result<User, NebulaError> {
+async fn user(exchange: Exchange) -> Result<NebulaUser, NebulaError> {
     Replay::with(vec![exchange]).await.nebula.user(&cognit()).await
 }
 

@@ -2,7 +2,7 @@
 
 use opennebula::NebulaError;
 
-use super::chance::Chance;
+use super::chance::SeededRandom;
 use super::recorded::{Exchange, Replay, cognit};
 
 const ROUNDS: u64 = 1500;
@@ -28,7 +28,7 @@ const PIECES: [&str; 18] = [
 ];
 
 /// Takes a part away, puts something in, or repeats a part, up to four times.
-fn mutate(text: &str, chance: &mut Chance) -> String {
+fn mutate(text: &str, chance: &mut SeededRandom) -> String {
     let mut chars: Vec<char> = text.chars().collect();
     for _ in 0..=chance.below(3) {
         let from = chance.below(chars.len() + 1);
@@ -47,7 +47,7 @@ fn mutate(text: &str, chance: &mut Chance) -> String {
 
 fn mutations(recorded: &[Exchange]) -> Vec<Exchange> {
     let mutated = (0..ROUNDS).map(|seed| {
-        let mut chance = Chance::seeded(seed);
+        let mut chance = SeededRandom::seeded(seed);
         let exchange = chance.one_of(recorded).clone();
         Exchange { response: mutate(&exchange.response, &mut chance), ..exchange }
     });
@@ -56,12 +56,12 @@ fn mutations(recorded: &[Exchange]) -> Vec<Exchange> {
 
 /// How many were read all the same, and how many were not.
 #[derive(Default)]
-struct Count {
+struct MutationCount {
     read: usize,
     not: usize,
 }
 
-impl Count {
+impl MutationCount {
     fn add<T>(&mut self, answer: Result<T, NebulaError>, seed: u64) {
         match answer {
             Ok(_) => self.read += 1,
@@ -75,12 +75,15 @@ impl Count {
 async fn no_mutated_answer_of_oned_hurts() {
     let names = ["user", "document", "documents", "machine", "missing_document", "unknown_method"];
     let replay = Replay::with(mutations(&names.map(Exchange::named))).await;
-    let mut count = Count::default();
+    let mut count = MutationCount::default();
     for seed in 0..ROUNDS {
         match seed % 3 {
             0 => count.add(replay.nebula.machine(&cognit(), 1).await, seed),
             1 => count.add(replay.nebula.document(&cognit(), 1).await, seed),
-            _ => count.add(replay.nebula.documents(&cognit(), opennebula::Whose::All, 1, None).await, seed),
+            _ => count.add(
+                replay.nebula.documents(&cognit(), opennebula::DocumentFilter::All, 1, None).await,
+                seed,
+            ),
         }
     }
     assert!(count.read > 10 && count.not > 100, "{} and {}", count.read, count.not);
@@ -90,7 +93,7 @@ async fn no_mutated_answer_of_oned_hurts() {
 async fn no_mutated_service_hurts() {
     let names = ["service_deploying", "service_running", "service_deploying_nets"];
     let replay = Replay::with(mutations(&names.map(Exchange::stored))).await;
-    let mut count = Count::default();
+    let mut count = MutationCount::default();
     for seed in 0..ROUNDS {
         count.add(replay.nebula.service(&cognit(), 1).await, seed);
     }

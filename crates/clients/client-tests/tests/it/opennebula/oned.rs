@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use engine::secret::ExposeSecret;
 use opennebula::{
-    Action, AttributeName, Capacity, Credentials, NebulaError, OpenNebula, Page, RUNTIME_DOCUMENT, Recovery,
-    Template, Text, Whose,
+    AttributeName, Capacity, DocumentFilter, DocumentPage, NebulaCredentials, NebulaError, NebulaTemplate,
+    OpenNebula, RUNTIME_DOCUMENT, Recovery, Text, VmAction,
 };
 
 use super::grammar::{Parsed, parse};
 use super::recorded::{Exchange, Replay, cognit, oneadmin};
-use super::wire::{Call, Node, check_call, tree};
+use super::wire::{MethodCall, XmlRpcNode, check_call, tree};
 
 const BODY: AttributeName = AttributeName::of("BODY");
 const NAME: AttributeName = AttributeName::of("NAME");
@@ -18,8 +18,8 @@ const NAME: AttributeName = AttributeName::of("NAME");
 /// Asks, compares with the recording, and gives the answer.
 async fn replay<T>(
     name: &str,
-    who: Credentials,
-    ask: impl AsyncFnOnce(OpenNebula, Credentials) -> Result<T, NebulaError>,
+    who: NebulaCredentials,
+    ask: impl AsyncFnOnce(OpenNebula, NebulaCredentials) -> Result<T, NebulaError>,
 ) -> Result<T, NebulaError> {
     let replay = Replay::of(&[name]).await;
     let answer = ask(replay.nebula.clone(), who).await;
@@ -101,8 +101,8 @@ async fn it_reads_documents() {
 
 #[tokio::test]
 async fn it_lists_documents() {
-    let list = async |nebula: OpenNebula, who: Credentials| {
-        nebula.documents(&who, Whose::Mine, RUNTIME_DOCUMENT, None).await
+    let list = async |nebula: OpenNebula, who: NebulaCredentials| {
+        nebula.documents(&who, DocumentFilter::Mine, RUNTIME_DOCUMENT, None).await
     };
     let documents = replay("documents", cognit(), list).await.unwrap();
     let found: Vec<_> = documents.iter().map(|found| (found.id, found.name.as_str())).collect();
@@ -113,10 +113,10 @@ async fn it_lists_documents() {
 async fn a_page_is_asked_for_with_a_negative_length() {
     for (size, asked_for, given) in [(2, "-2", 2), (1, "-2", 1), (50, "-50", 3)] {
         let replay = Replay::of(&["documents"]).await;
-        let page = Some(Page { offset: 4, size });
-        let documents = replay.nebula.documents(&cognit(), Whose::All, 1337, page).await.unwrap();
+        let page = Some(DocumentPage { offset: 4, size });
+        let documents = replay.nebula.documents(&cognit(), DocumentFilter::All, 1337, page).await.unwrap();
         assert_eq!(documents.len(), given);
-        let params = Call::read(&replay.asked()[0].body).params;
+        let params = MethodCall::read(&replay.asked()[0].body).params;
         let numbers: Vec<&str> = params[1..].iter().map(|(_, text)| text.as_str()).collect();
         assert_eq!(numbers, ["-2", "4", asked_for, "1337"]);
     }
@@ -126,9 +126,9 @@ async fn a_page_is_asked_for_with_a_negative_length() {
 async fn it_makes_and_replaces_documents() {
     for (name, at) in [("allocate_document", 1), ("replace_document", 2)] {
         let recorded = Exchange::named(name);
-        let mut expected = Call::read(&recorded.asked.body);
+        let mut expected = MethodCall::read(&recorded.asked.body);
         let xml = tree(&expected.take(at));
-        let mut template = Template::new();
+        let mut template = NebulaTemplate::new();
         for child in &xml.children {
             template.set(AttributeName::parse(&child.name).unwrap(), Text::ours(child.text.as_str()));
         }
@@ -139,7 +139,7 @@ async fn it_makes_and_replaces_documents() {
         } else {
             replay.nebula.replace_document(&cognit(), 49, &template).await.unwrap();
         }
-        let mut asked = Call::read(&replay.asked()[0].body);
+        let mut asked = MethodCall::read(&replay.asked()[0].body);
         assert_eq!(tree(&asked.take(at)), xml);
         assert_eq!(asked, expected);
     }
@@ -148,11 +148,11 @@ async fn it_makes_and_replaces_documents() {
 #[tokio::test]
 async fn amending_keeps_what_is_not_named() {
     let replay = Replay::of(&["replace_document"]).await;
-    let mut template = Template::new();
+    let mut template = NebulaTemplate::new();
     template.set(BODY, Text::from_user("]] > & <b>").unwrap());
     replay.nebula.amend_document(&cognit(), 49, &template).await.unwrap();
-    let mut asked = Call::read(&replay.asked()[0].body);
-    let body = Node { name: "BODY".into(), text: "]] > & <b>".into(), children: Vec::new() };
+    let mut asked = MethodCall::read(&replay.asked()[0].body);
+    let body = XmlRpcNode { name: "BODY".into(), text: "]] > & <b>".into(), children: Vec::new() };
     assert_eq!(tree(&asked.take(2)).children, [body]);
     assert_eq!(asked.method, "one.document.update");
     assert_eq!(asked.params[3], ("i4".to_owned(), "1".to_owned()));
@@ -161,26 +161,26 @@ async fn amending_keeps_what_is_not_named() {
 #[tokio::test]
 async fn it_renames_and_deletes_documents() {
     let rename =
-        async |nebula: OpenNebula, who: Credentials| nebula.rename_document(&who, 55, "resized").await;
+        async |nebula: OpenNebula, who: NebulaCredentials| nebula.rename_document(&who, 55, "resized").await;
     replay("rename_document", cognit(), rename).await.unwrap();
-    let delete = async |nebula: OpenNebula, who: Credentials| nebula.delete_document(&who, 49).await;
+    let delete = async |nebula: OpenNebula, who: NebulaCredentials| nebula.delete_document(&who, 49).await;
     replay("delete_document", cognit(), delete).await.unwrap();
 }
 
 #[tokio::test]
 async fn it_resizes_machines() {
     let both = Capacity { cpu: Some(2), memory: Some(192) };
-    let resize = async |nebula: OpenNebula, who: Credentials| nebula.resize(&who, 25, both).await;
+    let resize = async |nebula: OpenNebula, who: NebulaCredentials| nebula.resize(&who, 25, both).await;
     replay("resize", cognit(), resize).await.unwrap();
     let memory = Capacity { cpu: None, memory: Some(200) };
-    let resize = async |nebula: OpenNebula, who: Credentials| nebula.resize(&who, 25, memory).await;
+    let resize = async |nebula: OpenNebula, who: NebulaCredentials| nebula.resize(&who, 25, memory).await;
     replay("resize_memory", cognit(), resize).await.unwrap();
-    let disk = async |nebula: OpenNebula, who: Credentials| nebula.resize_disk(&who, 25, 0, 1152).await;
+    let disk = async |nebula: OpenNebula, who: NebulaCredentials| nebula.resize_disk(&who, 25, 0, 1152).await;
     replay("resize_disk", cognit(), disk).await.unwrap();
 }
 
 #[tokio::test]
-async fn nothing_to_resize_asks_nobody() {
+async fn nothing_to_resize_asks_no_one() {
     let replay = Replay::of(&[]).await;
     replay.nebula.resize(&cognit(), 25, Capacity::default()).await.unwrap();
     assert_eq!(replay.asked(), []);
@@ -189,15 +189,15 @@ async fn nothing_to_resize_asks_nobody() {
 #[tokio::test]
 async fn a_machine_is_amended_in_xml() {
     let replay = Replay::of(&["amend_machine"]).await;
-    let mut template = Template::new();
+    let mut template = NebulaTemplate::new();
     template.set(AttributeName::of("SCHED_RANK"), Text::from_user("LATENCY").unwrap());
     let place = (AttributeName::of("GEOGRAPHIC_LOCATION"), Text::from_user("Rome").unwrap());
     template.push_vector(AttributeName::of("DEVICE_INFO"), vec![place]);
     replay.nebula.amend_machine(&cognit(), 25, &template).await.unwrap();
 
-    let mut expected = Call::read(&Exchange::named("amend_machine").asked.body);
+    let mut expected = MethodCall::read(&Exchange::named("amend_machine").asked.body);
     let recorded = parse(&expected.take(2)).unwrap();
-    let mut asked = Call::read(&replay.asked()[0].body);
+    let mut asked = MethodCall::read(&replay.asked()[0].body);
     let xml = tree(&asked.take(2));
     assert_eq!(asked, expected);
     let place = &xml.child("DEVICE_INFO").children[0];
@@ -210,10 +210,11 @@ async fn a_machine_is_amended_in_xml() {
 
 #[tokio::test]
 async fn it_acts_on_machines() {
-    let terminate = async |nebula: OpenNebula, who: Credentials| nebula.act(&who, 0, Action::Terminate).await;
+    let terminate =
+        async |nebula: OpenNebula, who: NebulaCredentials| nebula.act(&who, 0, VmAction::Terminate).await;
     replay("terminate", oneadmin(), terminate).await.unwrap();
     let recover =
-        async |nebula: OpenNebula, who: Credentials| nebula.recover(&who, 34, Recovery::Retry).await;
+        async |nebula: OpenNebula, who: NebulaCredentials| nebula.recover(&who, 34, Recovery::Retry).await;
     replay("recover", oneadmin(), recover).await.unwrap();
 }
 
@@ -223,7 +224,7 @@ async fn a_login_token_is_asked_for_with_an_end() {
         let replay = Replay::with(vec![Exchange::answer("5d1e")]).await;
         let token = replay.nebula.login(&cognit(), Duration::from_secs(valid)).await.unwrap();
         assert_eq!(token.expose_secret(), "5d1e");
-        let asked = Call::read(&replay.asked()[0].body);
+        let asked = MethodCall::read(&replay.asked()[0].body);
         let params: Vec<&str> = asked.params[1..].iter().map(|(_, text)| text.as_str()).collect();
         assert_eq!((asked.method.as_str(), params), ("one.user.login", vec!["cognit", "", seconds]));
     }
@@ -243,7 +244,7 @@ async fn many_machines_are_one_call() {
     let replay = Replay::with(vec![Exchange::answer(&pool)]).await;
     let machines = replay.nebula.machines(&cognit(), &[22, 25, 99]).await.unwrap();
     assert_eq!(machines.iter().map(|machine| machine.id).collect::<Vec<_>>(), [22, 25]);
-    let asked = Call::read(&replay.asked()[0].body);
+    let asked = MethodCall::read(&replay.asked()[0].body);
     assert_eq!(asked.method, "one.vmpool.infoset");
     let param = |kind: &str, text: &str| (kind.to_owned(), text.to_owned());
     assert_eq!(asked.params[1..], [param("string", "22,25,99"), param("boolean", "1")]);
@@ -276,7 +277,7 @@ async fn machines_of_a_service_are_found_by_their_mark_alone() {
     let replay = Replay::with(vec![pool([(1, 48), (2, 148), (3, 480), (4, 48)])]).await;
     let machines = replay.nebula.machines_of_service(&cognit(), 48).await.unwrap();
     assert_eq!(machines.iter().map(|machine| machine.id).collect::<Vec<_>>(), [1, 4]);
-    let asked = Call::read(&replay.asked()[0].body);
+    let asked = MethodCall::read(&replay.asked()[0].body);
     assert_eq!(asked.method, "one.vmpool.infoextended");
     let params: Vec<&str> = asked.params[1..].iter().map(|(_, text)| text.as_str()).collect();
     assert_eq!(params, ["-2", "0", "-200", "-1"]);
@@ -286,7 +287,7 @@ async fn machines_of_a_service_are_found_by_their_mark_alone() {
 async fn an_oned_without_the_long_form_is_asked_for_the_short_one() {
     let replay = Replay::with(vec![Exchange::named("unknown_method"), pool([(1, 48)])]).await;
     assert_eq!(replay.nebula.machines_of_service(&cognit(), 48).await.unwrap().len(), 1);
-    let calls: Vec<Call> = replay.asked().iter().map(|asked| Call::read(&asked.body)).collect();
+    let calls: Vec<MethodCall> = replay.asked().iter().map(|asked| MethodCall::read(&asked.body)).collect();
     assert_eq!(calls[1].method, "one.vmpool.info");
     assert_eq!(calls[0].params, calls[1].params);
 }
@@ -300,16 +301,16 @@ async fn a_long_pool_is_read_to_its_end_and_a_machine_that_moves_up_is_not_misse
     let machines = replay.nebula.machines_of_service(&cognit(), 48).await.unwrap();
     assert_eq!(machines.iter().map(|machine| machine.id).collect::<Vec<_>>(), [219]);
     let offsets: Vec<String> =
-        replay.asked().iter().map(|asked| Call::read(&asked.body).params[2].1.clone()).collect();
+        replay.asked().iter().map(|asked| MethodCall::read(&asked.body).params[2].1.clone()).collect();
     assert_eq!(offsets, ["0", "150"]);
 }
 
 #[tokio::test]
-async fn a_name_that_xml_cannot_carry_is_refused_before_anybody_is_asked() {
+async fn a_name_that_xml_cannot_carry_is_refused_before_anyone_is_asked() {
     let replay = Replay::of(&[]).await;
     let error = replay.nebula.rename_document(&cognit(), 1, "a\u{1}").await.unwrap_err();
     assert!(!error.may_heal(), "{error}");
-    let mut template = Template::new();
+    let mut template = NebulaTemplate::new();
     template.set(NAME, Text::ours("a\u{0}"));
     let error = replay.nebula.allocate_document(&cognit(), &template, 1337).await.unwrap_err();
     assert!(error.to_string().contains("the attribute NAME cannot be written"), "{error}");

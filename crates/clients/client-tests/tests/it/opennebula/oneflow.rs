@@ -2,16 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use opennebula::{Attribute, AttributeName, Dialect, Service, ServiceTemplate, Template, Text, Whose};
+use opennebula::{
+    Attribute, AttributeName, Dialect, DocumentFilter, FlowService, NebulaTemplate, ServiceTemplate, Text,
+};
 use serde_json::{Value, json};
 
 use super::grammar::{Parsed, parse};
-use super::recorded::{Asked, Exchange, Replay, cognit};
-use super::wire::Call;
+use super::recorded::{Exchange, RecordedRequest, Replay, cognit};
+use super::wire::MethodCall;
 
 /// The same request line, the same user and, as JSON, the same body.
 #[track_caller]
-fn check_request(asked: &Asked, recorded: &Exchange) {
+fn check_request(asked: &RecordedRequest, recorded: &Exchange) {
     let recorded = &recorded.asked;
     assert_eq!((&asked.method, &asked.path), (&recorded.method, &recorded.path));
     assert_eq!(asked.authorization, recorded.authorization);
@@ -26,7 +28,7 @@ async fn templates() -> Vec<ServiceTemplate> {
     templates
 }
 
-async fn read(name: &str, id: i32) -> Service {
+async fn read(name: &str, id: i32) -> FlowService {
     let replay = Replay::with(vec![Exchange::stored(name)]).await;
     let service = replay.nebula.service(&cognit(), id).await.unwrap();
     check_question(&replay, "one.document.info", &[&id.to_string(), "0"]);
@@ -36,7 +38,7 @@ async fn read(name: &str, id: i32) -> Service {
 /// `oned` was asked, in the name of the caller.
 #[track_caller]
 fn check_question(replay: &Replay, method: &str, params: &[&str]) {
-    let call = Call::read(&replay.asked()[0].body);
+    let call = MethodCall::read(&replay.asked()[0].body);
     let values: Vec<&str> = call.params.iter().map(|(_, value)| value.as_str()).collect();
     assert_eq!((call.method.as_str(), values[0], &values[1..]), (method, "cognit:cognitpass", params));
 }
@@ -77,7 +79,7 @@ async fn it_reads_services() {
 #[tokio::test]
 async fn it_lists_services_also_when_there_are_none() {
     let replay = Replay::with(vec![Exchange::stored("no_services")]).await;
-    assert_eq!(replay.nebula.services(&cognit(), Whose::Mine, None).await.unwrap(), []);
+    assert_eq!(replay.nebula.services(&cognit(), DocumentFilter::Mine, None).await.unwrap(), []);
     check_question(&replay, "one.documentpool.info", &["-3", "0", "-200", "100"]);
 }
 
@@ -93,7 +95,7 @@ async fn services_are_read_in_pages_and_not_beyond_what_is_wanted() {
     let ids = async |pages: Vec<Exchange>, after: Option<i32>| {
         let calls = pages.len();
         let replay = Replay::with(pages).await;
-        let found = replay.nebula.services(&cognit(), Whose::All, after).await.unwrap();
+        let found = replay.nebula.services(&cognit(), DocumentFilter::All, after).await.unwrap();
         assert_eq!(replay.asked().len(), calls, "{after:?}");
         found.iter().map(|service| service.id).collect::<Vec<_>>()
     };
@@ -117,9 +119,9 @@ async fn it_takes_services_down() {
 }
 
 /// A template with the attributes that a recorded text has.
-fn template(text: &str) -> Template {
+fn template(text: &str) -> NebulaTemplate {
     let name = |name: &str| AttributeName::parse(name).unwrap();
-    let mut template = Template::new();
+    let mut template = NebulaTemplate::new();
     for attribute in parse(text).unwrap() {
         match attribute {
             Parsed::Single(key, value) => template.set(name(&key), Text::ours(value)),
@@ -137,7 +139,7 @@ async fn it_makes_a_service_as_recorded_but_under_a_name_of_its_own() {
     let recorded = Exchange::named("instantiate");
     let mut expected: Value = serde_json::from_str(&recorded.asked.body).unwrap();
     let merge = &mut expected["action"]["params"]["merge_template"];
-    let contents: BTreeMap<String, Template> = merge["roles"]
+    let contents: BTreeMap<String, NebulaTemplate> = merge["roles"]
         .as_array()
         .unwrap()
         .iter()

@@ -10,20 +10,20 @@ use axum::http::StatusCode;
 use axum::http::header::{AUTHORIZATION, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use axum::{Router, body};
-use opennebula::{Credentials, OpenNebula, Options};
+use opennebula::{NebulaCredentials, OpenNebula, Options};
 use serde_json::Value;
 use tokio::net::TcpListener;
 
 /// One request and its answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Exchange {
-    pub(crate) asked: Asked,
+    pub(crate) asked: RecordedRequest,
     pub(crate) status: u16,
     pub(crate) response: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Asked {
+pub(crate) struct RecordedRequest {
     pub(crate) method: String,
     pub(crate) path: String,
     /// What stands after `Basic`.
@@ -42,7 +42,7 @@ impl Exchange {
         let (status, response) = answer.split_once('\n').unwrap();
         let mut head = head.split(' ').map(str::to_owned);
         Exchange {
-            asked: Asked {
+            asked: RecordedRequest {
                 method: head.next().unwrap(),
                 path: head.next().unwrap(),
                 authorization: head.next(),
@@ -74,7 +74,8 @@ impl Exchange {
     /// An answer of our own.
     pub(crate) fn made_up(status: u16, response: impl Into<String>) -> Exchange {
         let none = String::new();
-        let asked = Asked { method: none.clone(), path: none.clone(), authorization: None, body: none };
+        let asked =
+            RecordedRequest { method: none.clone(), path: none.clone(), authorization: None, body: none };
         Exchange { asked, status, response: response.into() }
     }
 
@@ -103,10 +104,10 @@ fn document_xml(document: &Value) -> String {
     format!("<DOCUMENT>{head}<TEMPLATE><BODY><![CDATA[{body}]]></BODY></TEMPLATE></DOCUMENT>")
 }
 
-/// A driver whose far side answers from a list, one by one, and remembers what it was asked.
+/// A driver whose external system answers from a list, one by one, and remembers what it was asked.
 pub(crate) struct Replay {
     pub(crate) nebula: OpenNebula,
-    asked: Arc<Mutex<Vec<Asked>>>,
+    asked: Arc<Mutex<Vec<RecordedRequest>>>,
 }
 
 impl Replay {
@@ -134,7 +135,7 @@ impl Replay {
         Replay { nebula: nebula(address), asked }
     }
 
-    pub(crate) fn asked(&self) -> Vec<Asked> {
+    pub(crate) fn asked(&self) -> Vec<RecordedRequest> {
         self.asked.lock().unwrap().clone()
     }
 }
@@ -146,19 +147,19 @@ pub(crate) fn nebula(address: SocketAddr) -> OpenNebula {
 }
 
 /// The user of most recordings.
-pub(crate) fn cognit() -> Credentials {
-    Credentials::from_basic("Y29nbml0OmNvZ25pdHBhc3M=").unwrap()
+pub(crate) fn cognit() -> NebulaCredentials {
+    NebulaCredentials::from_basic("Y29nbml0OmNvZ25pdHBhc3M=").unwrap()
 }
 
-pub(crate) fn oneadmin() -> Credentials {
-    Credentials::from_basic("b25lYWRtaW46b3Blbm5lYnVsYQ==").unwrap()
+pub(crate) fn oneadmin() -> NebulaCredentials {
+    NebulaCredentials::from_basic("b25lYWRtaW46b3Blbm5lYnVsYQ==").unwrap()
 }
 
-async fn read(request: Request) -> Asked {
+async fn read(request: Request) -> RecordedRequest {
     let (head, body) = request.into_parts();
     let authorization = head.headers.get(AUTHORIZATION).map(|value| value.to_str().unwrap());
     let body = body::to_bytes(body, 1 << 20).await.unwrap();
-    Asked {
+    RecordedRequest {
         method: head.method.to_string(),
         path: head.uri.path().to_owned(),
         authorization: authorization.map(|value| value.strip_prefix("Basic ").unwrap().to_owned()),

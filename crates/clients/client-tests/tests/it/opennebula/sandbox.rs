@@ -5,8 +5,8 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use opennebula::{
-    Action, AttributeName, Capacity, Machine, OpenNebula, Options, Page, RUNTIME_DOCUMENT, Refusal, Service,
-    ServiceTemplate, Template, Text, Whose,
+    AttributeName, Capacity, DocumentFilter, DocumentPage, FlowService, NebulaErrorKind, NebulaTemplate,
+    OpenNebula, Options, RUNTIME_DOCUMENT, ServiceTemplate, Text, VirtualMachine, VmAction,
 };
 use sandbox::Sandbox;
 use serde_json::{Value, json};
@@ -14,21 +14,21 @@ use serde_json::{Value, json};
 use super::recorded::cognit;
 
 const BODY: AttributeName = AttributeName::of("BODY");
-/// So often a test looks again. Each time, a second has passed for the far side.
+/// So often a test looks again. Each time, a second has passed for the external system.
 const LOOKS_MAX: usize = 60;
 
-struct House {
+struct SandboxedNebula {
     sandbox: Sandbox,
     nebula: OpenNebula,
     client: reqwest::Client,
 }
 
-impl House {
-    async fn new() -> House {
+impl SandboxedNebula {
+    async fn new() -> SandboxedNebula {
         let sandbox = Sandbox::start(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).await.unwrap();
         let options = Options::new(sandbox.oned_url(), sandbox.oneflow_url());
         let nebula = OpenNebula::new(&Options { timeout: Duration::from_secs(60), ..options }).unwrap();
-        House { sandbox, nebula, client: reqwest::Client::builder().no_proxy().build().unwrap() }
+        SandboxedNebula { sandbox, nebula, client: reqwest::Client::builder().no_proxy().build().unwrap() }
     }
 
     async fn second(&self) {
@@ -43,7 +43,7 @@ impl House {
     }
 
     /// Looks until the service is running.
-    async fn running(&self, id: i32) -> Service {
+    async fn running(&self, id: i32) -> FlowService {
         for _ in 0..LOOKS_MAX {
             self.second().await;
             let service = self.nebula.service(&cognit(), id).await.unwrap();
@@ -55,7 +55,7 @@ impl House {
     }
 
     /// Looks until the machine is running.
-    async fn settled(&self, id: i32) -> Machine {
+    async fn settled(&self, id: i32) -> VirtualMachine {
         for _ in 0..LOOKS_MAX {
             self.second().await;
             let machine = self.nebula.machine(&cognit(), id).await.unwrap();
@@ -68,11 +68,11 @@ impl House {
 }
 
 /// What a role gets: its own disk, larger, and some values with characters that mean something.
-async fn contents(house: &House, template: &ServiceTemplate) -> BTreeMap<String, Template> {
+async fn contents(fixture: &SandboxedNebula, template: &ServiceTemplate) -> BTreeMap<String, NebulaTemplate> {
     let mut all = BTreeMap::new();
     for role in &template.roles {
-        let base = house.nebula.vm_template(&cognit(), role.vm_template.unwrap()).await.unwrap();
-        let mut contents = Template::new();
+        let base = fixture.nebula.vm_template(&cognit(), role.vm_template.unwrap()).await.unwrap();
+        let mut contents = NebulaTemplate::new();
         let mut disk = base.template.vectors("DISK").next().unwrap().clone();
         disk.set(AttributeName::of("SIZE"), 2048_u32);
         contents.push(disk);
@@ -88,18 +88,18 @@ async fn contents(house: &House, template: &ServiceTemplate) -> BTreeMap<String,
 }
 
 async fn live(release: &str, name: &str) {
-    let house = House::new().await;
-    let url = format!("{}/opennebula/release", house.sandbox.url());
-    house.client.put(url).json(&json!({"release": release})).send().await.unwrap();
-    let nebula = &house.nebula;
-    let template = house.template(name).await;
-    let contents = contents(&house, &template).await;
+    let fixture = SandboxedNebula::new().await;
+    let url = format!("{}/opennebula/release", fixture.sandbox.url());
+    fixture.client.put(url).json(&json!({"release": release})).send().await.unwrap();
+    let nebula = &fixture.nebula;
+    let template = fixture.template(name).await;
+    let contents = contents(&fixture, &template).await;
     let made = nebula.instantiate(&cognit(), &template, "sr-1-token", &contents).await.unwrap();
     assert_eq!(made.name, "sr-1-token");
-    let service = house.running(made.id).await;
+    let service = fixture.running(made.id).await;
     assert!(
         nebula
-            .services(&cognit(), Whose::Mine, None)
+            .services(&cognit(), DocumentFilter::Mine, None)
             .await
             .unwrap()
             .iter()
@@ -123,12 +123,12 @@ async fn live(release: &str, name: &str) {
 
     nebula.delete_service(&cognit(), service.id).await.unwrap();
     for _ in 0..LOOKS_MAX {
-        house.second().await;
+        fixture.second().await;
         if nebula.service(&cognit(), service.id).await.is_err() {
             break;
         }
     }
-    assert!(nebula.service(&cognit(), service.id).await.unwrap_err().is(Refusal::NotFound));
+    assert!(nebula.service(&cognit(), service.id).await.unwrap_err().is(NebulaErrorKind::NotFound));
     assert_eq!(nebula.machines_of_service(&cognit(), service.id).await.unwrap(), []);
     assert_eq!(nebula.machine(&cognit(), ids[0]).await.unwrap().state, 6);
 }
@@ -150,38 +150,38 @@ async fn a_service_of_release_seven_lives_and_ends() {
 
 #[tokio::test]
 async fn a_machine_is_resized_and_amended() {
-    let house = House::new().await;
-    let nebula = &house.nebula;
-    let template = house.template("Function").await;
+    let fixture = SandboxedNebula::new().await;
+    let nebula = &fixture.nebula;
+    let template = fixture.template("Function").await;
     let made = nebula.instantiate(&cognit(), &template, "sr-1", &BTreeMap::new()).await.unwrap();
-    let id = house.running(made.id).await.roles[0].nodes[0];
+    let id = fixture.running(made.id).await.roles[0].nodes[0];
 
     nebula.resize(&cognit(), id, Capacity { cpu: Some(3), memory: Some(300) }).await.unwrap();
-    let machine = house.settled(id).await;
+    let machine = fixture.settled(id).await;
     assert_eq!((machine.template.get("CPU"), machine.template.get("VCPU")), (Some("3"), Some("3")));
     assert_eq!(machine.template.get("MEMORY"), Some("300"));
     nebula.resize_disk(&cognit(), id, 0, 4096).await.unwrap();
-    let machine = house.settled(id).await;
+    let machine = fixture.settled(id).await;
     assert_eq!(machine.template.vectors("DISK").next().unwrap().get("SIZE"), Some("4096"));
     let error = nebula.resize_disk(&cognit(), id, 0, 1).await.unwrap_err();
-    assert!(error.is(Refusal::Action), "{error}");
+    assert!(error.is(NebulaErrorKind::Action), "{error}");
 
-    let mut amended = Template::new();
+    let mut amended = NebulaTemplate::new();
     amended.set(AttributeName::of("SCHED_RANK"), Text::from_user("a & \"b\" < $c").unwrap());
     nebula.amend_machine(&cognit(), id, &amended).await.unwrap();
     let machine = nebula.machine(&cognit(), id).await.unwrap();
     assert_eq!(machine.user_template.get("SCHED_RANK"), Some("a & \"b\" < $c"));
     assert_eq!(machine.user_template.get("SERVICE_ID"), Some(made.id.to_string().as_str()));
-    let error = nebula.act(&cognit(), id, Action::Resched).await.unwrap_err();
-    assert!(error.is(Refusal::Authorization), "{error}");
+    let error = nebula.act(&cognit(), id, VmAction::Resched).await.unwrap_err();
+    assert!(error.is(NebulaErrorKind::Authorization), "{error}");
 }
 
 #[tokio::test]
 async fn a_document_keeps_what_it_is_given() {
-    let house = House::new().await;
-    let nebula = &house.nebula;
+    let fixture = SandboxedNebula::new().await;
+    let nebula = &fixture.nebula;
     let body = json!({ "a": "]] > & <x> \"'", "b": "é\u{1f600}" }).to_string();
-    let mut template = Template::new();
+    let mut template = NebulaTemplate::new();
     template.set(AttributeName::of("NAME"), Text::from_user("a (b)").unwrap());
     template.set(BODY, Text::ours(body.as_str()));
     template.set(AttributeName::of("TOKEN"), "t-1");
@@ -190,35 +190,35 @@ async fn a_document_keeps_what_it_is_given() {
     assert_eq!((document.name.as_str(), document.body.as_str()), ("a (b)", body.as_str()));
     assert_eq!(document.template.get("TOKEN"), Some("t-1"));
 
-    let mut mark = Template::new();
-    mark.set(AttributeName::of("DELETING"), "YES");
-    nebula.amend_document(&cognit(), id, &mark).await.unwrap();
+    let mut launch_tag = NebulaTemplate::new();
+    launch_tag.set(AttributeName::of("DELETING"), "YES");
+    nebula.amend_document(&cognit(), id, &launch_tag).await.unwrap();
     nebula.rename_document(&cognit(), id, "renamed").await.unwrap();
-    let page = Some(Page { offset: 0, size: 1 });
-    let found = nebula.documents(&cognit(), Whose::Mine, RUNTIME_DOCUMENT, page).await.unwrap();
+    let page = Some(DocumentPage { offset: 0, size: 1 });
+    let found = nebula.documents(&cognit(), DocumentFilter::Mine, RUNTIME_DOCUMENT, page).await.unwrap();
     assert_eq!((found[0].name.as_str(), found[0].body.as_str()), ("renamed", body.as_str()));
     assert_eq!(found[0].template.get("DELETING"), Some("YES"));
-    nebula.replace_document(&cognit(), id, &mark).await.unwrap();
+    nebula.replace_document(&cognit(), id, &launch_tag).await.unwrap();
     let document = nebula.document(&cognit(), id).await.unwrap();
     assert_eq!((document.body.as_str(), document.template.get("TOKEN")), ("", None));
     nebula.delete_document(&cognit(), id).await.unwrap();
-    assert!(nebula.document(&cognit(), id).await.unwrap_err().is(Refusal::NotFound));
+    assert!(nebula.document(&cognit(), id).await.unwrap_err().is(NebulaErrorKind::NotFound));
 }
 
 #[tokio::test]
 async fn many_calls_share_few_connections() {
-    let house = House::new().await;
+    let fixture = SandboxedNebula::new().await;
     let calls: Vec<_> = (0..300)
         .map(|_| {
-            let nebula = house.nebula.clone();
+            let nebula = fixture.nebula.clone();
             tokio::spawn(async move { nebula.user(&cognit()).await })
         })
         .collect();
     for call in calls {
         assert_eq!(call.await.unwrap().unwrap().name, "cognit");
     }
-    let url = format!("{}/opennebula/connections", house.sandbox.url());
-    let counts: Value = house.client.get(url).send().await.unwrap().json().await.unwrap();
+    let url = format!("{}/opennebula/connections", fixture.sandbox.url());
+    let counts: Value = fixture.client.get(url).send().await.unwrap().json().await.unwrap();
     assert!(counts["peak"].as_u64().unwrap() <= 8, "{counts}");
     assert!(counts["accepted"].as_u64().unwrap() < 40, "{counts}");
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use engine::secret::SecretString;
-use opennebula::{AttributeName, Credentials, Template, Text};
+use opennebula::{AttributeName, NebulaCredentials, NebulaTemplate, Text};
 
 use super::recorded::{Exchange, Replay, cognit};
 use crate::log;
@@ -11,7 +11,7 @@ use crate::log;
 #[tokio::test]
 async fn logs_and_errors_say_who_and_what_but_no_password() {
     log::begin();
-    let who = Credentials::new("quiet", SecretString::from("hush-hush")).unwrap();
+    let who = NebulaCredentials::new("quiet", SecretString::from("hush-hush")).unwrap();
     let replay = Replay::with(vec![
         Exchange::stored("service_templates"),
         Exchange::named("instantiate"),
@@ -25,7 +25,7 @@ async fn logs_and_errors_say_who_and_what_but_no_password() {
     .await;
     let templates = replay.nebula.service_templates(&who).await.unwrap();
     let template = templates.iter().find(|template| template.name == "Function").unwrap();
-    let mut contents = Template::new();
+    let mut contents = NebulaTemplate::new();
     let auth = (AttributeName::of("SR_AUTH"), Text::ours("hush-auth"));
     contents.push_vector(AttributeName::of("CONTEXT"), vec![auth]);
     let contents = BTreeMap::from([("FAAS".to_owned(), contents)]);

@@ -1,11 +1,11 @@
 //! Templates: whatever a value is made of, it stays one value, or it is refused.
 
-use opennebula::{Attribute, AttributeName, Template, Text, Unfit};
+use opennebula::{Attribute, AttributeName, NebulaTemplate, Text, Unfit};
 use serde_json::json;
 
-use super::chance::Chance;
+use super::chance::SeededRandom;
 use super::grammar::{Parsed, parse};
-use super::wire::{Node, tree};
+use super::wire::{XmlRpcNode, tree};
 
 const SEEDS: u64 = 20_000;
 const PIECES: [&str; 27] = [
@@ -42,18 +42,18 @@ fn name(text: &str) -> AttributeName {
     AttributeName::parse(text).unwrap()
 }
 
-fn value(chance: &mut Chance) -> String {
+fn value(chance: &mut SeededRandom) -> String {
     (0..chance.below(7)).map(|_| *chance.one_of(&PIECES)).collect()
 }
 
 /// `None`, when the value was refused at once.
-fn text(chance: &mut Chance, users: bool) -> Option<Text> {
+fn text(chance: &mut SeededRandom, users: bool) -> Option<Text> {
     let value = value(chance);
     if users { Text::from_user(value).ok() } else { Some(Text::ours(value)) }
 }
 
-fn template(chance: &mut Chance, users: bool) -> Option<Template> {
-    let mut template = Template::new();
+fn template(chance: &mut SeededRandom, users: bool) -> Option<NebulaTemplate> {
+    let mut template = NebulaTemplate::new();
     template.set(name("FIRST"), text(chance, users)?);
     for number in 0..=chance.below(2) {
         let pairs = (0..=chance.below(2)).map(|at| Some((name(&format!("K{at}")), text(chance, users)?)));
@@ -63,7 +63,7 @@ fn template(chance: &mut Chance, users: bool) -> Option<Template> {
     Some(template)
 }
 
-fn expected(template: &Template) -> Vec<Parsed> {
+fn expected(template: &NebulaTemplate) -> Vec<Parsed> {
     let attributes = template.attributes().iter().map(|attribute| match attribute {
         Attribute::Single(name, value) => Parsed::Single(name.to_string(), value.as_str().to_owned()),
         Attribute::Vector(vector) => {
@@ -79,7 +79,7 @@ fn expected(template: &Template) -> Vec<Parsed> {
 fn in_text_a_value_comes_back_equal_or_is_refused() {
     let mut written = 0;
     for seed in 0..SEEDS {
-        let mut chance = Chance::seeded(seed);
+        let mut chance = SeededRandom::seeded(seed);
         let users = chance.below(2) == 0;
         let Some(template) = template(&mut chance, users) else { continue };
         let Ok(text) = template.to_text() else { continue };
@@ -97,13 +97,13 @@ fn in_text_a_value_comes_back_equal_or_is_refused() {
 fn in_xml_a_value_comes_back_equal_or_is_refused() {
     let mut written = 0;
     for seed in 0..SEEDS {
-        let mut chance = Chance::seeded(seed);
+        let mut chance = SeededRandom::seeded(seed);
         let Some(template) = template(&mut chance, seed % 2 == 0) else { continue };
         let Ok(xml) = template.to_xml() else { continue };
         assert!(!xml.contains("]]>"), "seed {seed}: {xml:?}");
         let children = tree(&xml).children.into_iter().map(|node| match node {
-            Node { name, text, children } if children.is_empty() => Parsed::Single(name, text),
-            Node { name, children, .. } => {
+            XmlRpcNode { name, text, children } if children.is_empty() => Parsed::Single(name, text),
+            XmlRpcNode { name, children, .. } => {
                 Parsed::Vector(name, children.into_iter().map(|pair| (pair.name, pair.text)).collect())
             }
         });
@@ -116,7 +116,7 @@ fn in_xml_a_value_comes_back_equal_or_is_refused() {
 #[test]
 fn a_script_of_many_lines_survives() {
     let script = "#!/bin/bash\necho \"ready\" > /tmp/x\nexport A=[1,2]\n\"$NETWORK[X]\"\n";
-    let mut template = Template::new();
+    let mut template = NebulaTemplate::new();
     template.push_vector(name("CONTEXT"), vec![(name("START_SCRIPT"), Text::ours(script))]);
     let pair = ("START_SCRIPT".to_owned(), script.to_owned());
     let expected = vec![Parsed::Vector("CONTEXT".to_owned(), vec![pair])];
@@ -124,9 +124,9 @@ fn a_script_of_many_lines_survives() {
 }
 
 #[test]
-fn a_refusal_names_the_attribute_and_not_the_value() {
+fn an_error_names_the_attribute_and_not_the_value() {
     let check = |value: Text, why: Unfit| {
-        let mut template = Template::new();
+        let mut template = NebulaTemplate::new();
         template.push_vector(name("DEVICE_INFO"), vec![(name("GEOGRAPHIC_LOCATION"), value)]);
         let refused = template.to_text().unwrap_err();
         assert_eq!((refused.attribute.as_str(), refused.why), ("DEVICE_INFO/GEOGRAPHIC_LOCATION", why));
@@ -150,7 +150,7 @@ fn what_no_form_can_carry_is_refused_at_once_to_a_user() {
 
 #[test]
 fn json_has_vectors_as_arrays_of_objects() {
-    let mut template = Template::new();
+    let mut template = NebulaTemplate::new();
     template.set(name("CPU"), 2_u32);
     template.push_vector(name("DISK"), vec![(name("SIZE"), Text::from(1024_u32))]);
     template.push_vector(name("DISK"), vec![(name("SIZE"), Text::from(2048_u32))]);
@@ -161,13 +161,13 @@ fn json_has_vectors_as_arrays_of_objects() {
 #[test]
 fn json_takes_the_quotes_of_a_user_and_no_line_break_inside_a_vector() {
     let value = |text: &str| Text::from_user(text).unwrap();
-    let mut template = Template::new();
+    let mut template = NebulaTemplate::new();
     template.set(name("SCHED_RANK"), value("a\"b\nc"));
     template.push_vector(name("DEVICE_INFO"), vec![(name("GEOGRAPHIC_LOCATION"), value("a\"b"))]);
     let expected = json!({ "SCHED_RANK": "a\"b\nc", "DEVICE_INFO": [{ "GEOGRAPHIC_LOCATION": "a\"b" }] });
     assert_eq!(template.to_json().unwrap(), expected);
     for (text, why) in [("a\nb", Unfit::LineBreak), ("a$b", Unfit::Dollar)] {
-        let mut template = Template::new();
+        let mut template = NebulaTemplate::new();
         template.push_vector(name("DEVICE_INFO"), vec![(name("GEOGRAPHIC_LOCATION"), value(text))]);
         assert_eq!(template.to_json().unwrap_err().why, why, "{text:?}");
     }
@@ -175,7 +175,7 @@ fn json_takes_the_quotes_of_a_user_and_no_line_break_inside_a_vector() {
 
 #[test]
 fn setting_takes_the_place_of_everything_with_that_name() {
-    let mut template = Template::new();
+    let mut template = NebulaTemplate::new();
     template.set(name("A"), "1");
     template.push_vector(name("DISK"), Vec::new());
     template.set(name("B"), "2");
@@ -194,8 +194,8 @@ fn a_name_is_made_of_capital_letters_digits_and_underscores() {
 }
 
 #[test]
-fn nobody_prints_the_values() {
-    let mut template = Template::new();
+fn no_one_prints_the_values() {
+    let mut template = NebulaTemplate::new();
     template.set(name("FLAVOURS"), "hush");
     template.push_vector(name("CONTEXT"), vec![(name("SR_AUTH"), Text::ours("hush"))]);
     assert_eq!(format!("{template:?}"), "[FLAVOURS, CONTEXT[SR_AUTH]]");

@@ -4,37 +4,37 @@ use quick_xml::Reader;
 use quick_xml::escape::resolve_predefined_entity;
 use quick_xml::events::Event;
 
-use super::recorded::{Asked, Exchange};
+use super::recorded::{Exchange, RecordedRequest};
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Node {
+pub(crate) struct XmlRpcNode {
     pub(crate) name: String,
     pub(crate) text: String,
-    pub(crate) children: Vec<Node>,
+    pub(crate) children: Vec<XmlRpcNode>,
 }
 
-impl Node {
-    pub(crate) fn child(&self, name: &str) -> &Node {
+impl XmlRpcNode {
+    pub(crate) fn child(&self, name: &str) -> &XmlRpcNode {
         self.children.iter().find(|child| child.name == name).unwrap()
     }
 }
 
 /// A method and its parameters, each with its type.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Call {
+pub(crate) struct MethodCall {
     pub(crate) method: String,
     pub(crate) params: Vec<(String, String)>,
 }
 
-impl Call {
-    pub(crate) fn read(body: &str) -> Call {
+impl MethodCall {
+    pub(crate) fn read(body: &str) -> MethodCall {
         let call = tree(body);
         let params = call.child("params").children.iter().map(|param| {
             let value = &param.child("value").children[0];
             let kind = if value.name == "int" { "i4" } else { &value.name };
             (kind.to_owned(), value.text.clone())
         });
-        Call { method: call.child("methodName").text.clone(), params: params.collect() }
+        MethodCall { method: call.child("methodName").text.clone(), params: params.collect() }
     }
 
     /// Takes a parameter out, to compare it in another way.
@@ -45,21 +45,21 @@ impl Call {
 
 /// The same method with the same parameters.
 #[track_caller]
-pub(crate) fn check_call(asked: &Asked, recorded: &Exchange) {
+pub(crate) fn check_call(asked: &RecordedRequest, recorded: &Exchange) {
     assert_eq!(asked.path, recorded.asked.path);
-    assert_eq!(Call::read(&asked.body), Call::read(&recorded.asked.body));
+    assert_eq!(MethodCall::read(&asked.body), MethodCall::read(&recorded.asked.body));
 }
 
-pub(crate) fn tree(text: &str) -> Node {
+pub(crate) fn tree(text: &str) -> XmlRpcNode {
     let mut reader = Reader::from_str(text);
-    let mut open = vec![Node::default()];
+    let mut open = vec![XmlRpcNode::default()];
     loop {
         let event = reader.read_event().unwrap();
         let inner = open.last_mut().unwrap();
         match event {
             Event::Start(start) => {
                 let name = start.name().as_ref().to_owned();
-                open.push(Node { name, ..Node::default() });
+                open.push(XmlRpcNode { name, ..XmlRpcNode::default() });
             }
             Event::Empty(_) => panic!("neither side writes empty elements"),
             Event::End(_) => {

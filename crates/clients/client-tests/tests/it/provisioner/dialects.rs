@@ -12,14 +12,14 @@ use provisioner::{
 };
 use serde_json::{Value, json};
 
-use super::house::{CALLER, House, runtime};
+use super::fixture::{CALLER, ProvisionerFixture, runtime};
 
-type Change = fn(&mut ProvisionRuntimeInput);
+type FieldChange = fn(&mut ProvisionRuntimeInput);
 
-async fn house(dialect: Dialect) -> House {
-    let house = House::new().await;
-    house.put("/provisioner/script", &json!({"dialect": dialect.as_str()})).await;
-    house
+async fn fixture(dialect: Dialect) -> ProvisionerFixture {
+    let fixture = ProvisionerFixture::new().await;
+    fixture.put("/provisioner/script", &json!({"dialect": dialect.as_str()})).await;
+    fixture
 }
 
 /// What clients of any year may ask for.
@@ -50,11 +50,11 @@ fn on_aws(instance_id: &str) -> ProvisionRuntimeInput {
 #[tokio::test]
 async fn a_runtime_lives_on_a_provisioner_of_every_dialect() {
     for dialect in Dialect::ALL {
-        let house = house(dialect).await;
-        let told = house.provisioner.clone().with_dialect(Some(dialect));
+        let fixture = fixture(dialect).await;
+        let told = fixture.provisioner.clone().with_dialect(Some(dialect));
         for (provisioner, input) in [
-            (&house.provisioner, plain("asked-gcp")),
-            (&house.provisioner, on_aws("asked-aws")),
+            (&fixture.provisioner, plain("asked-gcp")),
+            (&fixture.provisioner, on_aws("asked-aws")),
             (&told, plain("told-gcp")),
             (&told, on_aws("told-aws")),
         ] {
@@ -88,9 +88,9 @@ async fn a_runtime_lives_on_a_provisioner_of_every_dialect() {
 
 #[tokio::test]
 async fn a_provisioner_of_2020_gets_one_zone_of_aws_and_no_name() {
-    let house = house(Dialect::Of2020).await;
-    let started = house.provisioner.provision_runtime(CALLER, &on_aws("i-1")).await.unwrap();
-    let seen = house.get(&format!("/provisioner/runtimes/{}", started.runtime_id.unwrap())).await;
+    let fixture = fixture(Dialect::Of2020).await;
+    let started = fixture.provisioner.provision_runtime(CALLER, &on_aws("i-1")).await.unwrap();
+    let seen = fixture.get(&format!("/provisioner/runtimes/{}", started.runtime_id.unwrap())).await;
     let cluster = &seen["input"]["clusterConfig"]["gardenerConfig"];
     assert_eq!(cluster.get("name"), None);
     let expected = json!({"vpcCidr": "10.250.0.0/16", "zone": "eu-central-1a", "publicCidr": "10.250.32.0/20",
@@ -100,7 +100,7 @@ async fn a_provisioner_of_2020_gets_one_zone_of_aws_and_no_name() {
 
 #[tokio::test]
 async fn what_a_provisioner_does_not_have_is_refused_by_name_and_makes_nothing() {
-    let cases: [(Dialect, &str, Change); 5] = [
+    let cases: [(Dialect, &str, FieldChange); 5] = [
         (Dialect::Of2020, "ClusterConfigInput.administrators", |input| {
             input.cluster_config.administrators = Some(vec!["ada".into()]);
         }),
@@ -123,19 +123,19 @@ async fn what_a_provisioner_does_not_have_is_refused_by_name_and_makes_nothing()
         (Dialect::Of2021, "requires ProvisionRuntimeInput.kymaConfig", |input| input.kyma_config = None),
     ];
     for (dialect, part, change) in cases {
-        let house = house(dialect).await;
+        let fixture = fixture(dialect).await;
         let mut input = plain("i-1");
         change(&mut input);
-        let error = house.provisioner.provision_runtime(CALLER, &input).await.unwrap_err();
+        let error = fixture.provisioner.provision_runtime(CALLER, &input).await.unwrap_err();
         assert!(error.is_final() && error.to_string().contains(part), "{dialect:?}: {error}");
-        assert_eq!(house.get("/provisioner/runtimes").await["runtimes"], json!([]));
+        assert_eq!(fixture.get("/provisioner/runtimes").await["runtimes"], json!([]));
     }
 }
 
 #[tokio::test]
 async fn a_query_that_the_schema_does_not_allow_is_final() {
-    let house = house(Dialect::Of2020).await;
-    let wrong = house.provisioner.clone().with_dialect(Some(Dialect::Of2022));
+    let fixture = fixture(Dialect::Of2020).await;
+    let wrong = fixture.provisioner.clone().with_dialect(Some(Dialect::Of2022));
     let error = wrong.provision_runtime(CALLER, &plain("i-1")).await.unwrap_err();
     assert!(matches!(error, DriverError::Refused { .. }), "{error:?}");
     let error = wrong.operation_status(CALLER, "op-1").await.unwrap_err();
@@ -144,14 +144,14 @@ async fn a_query_that_the_schema_does_not_allow_is_final() {
 
 #[tokio::test]
 async fn a_provisioner_that_was_replaced_is_asked_again() {
-    let house = house(Dialect::Of2022).await;
-    house.provisioner.provision_runtime(CALLER, &plain("i-1")).await.unwrap();
+    let fixture = fixture(Dialect::Of2022).await;
+    fixture.provisioner.provision_runtime(CALLER, &plain("i-1")).await.unwrap();
     for dialect in ["2020", "2022"] {
-        house.put("/provisioner/script", &json!({ "dialect": dialect })).await;
-        let started = house.provisioner.provision_runtime(CALLER, &plain(dialect)).await.unwrap();
-        house.provisioner.operation_status(CALLER, &started.id).await.unwrap();
+        fixture.put("/provisioner/script", &json!({ "dialect": dialect })).await;
+        let started = fixture.provisioner.provision_runtime(CALLER, &plain(dialect)).await.unwrap();
+        fixture.provisioner.operation_status(CALLER, &started.id).await.unwrap();
     }
-    let runtimes = house.get("/provisioner/runtimes").await;
+    let runtimes = fixture.get("/provisioner/runtimes").await;
     assert_eq!(runtimes["runtimes"].as_array().unwrap().len(), 3, "{runtimes}");
 }
 

@@ -3,11 +3,12 @@
 use director::Director;
 use provisioner::Provisioner;
 
-use super::house::{CALLER, House, runtime};
+use super::fixture::{CALLER, ProvisionerFixture, runtime};
 
 #[tokio::test]
 async fn runtimes_are_found_by_label_and_shown_with_all_labels() {
-    let House { sandbox: _sandbox, provisioner, director, .. } = &House::new().await;
+    let ProvisionerFixture { sandbox: _sandbox, provisioner, director, .. } =
+        &ProvisionerFixture::new().await;
     for instance_id in ["i-1", "i-2", "i-\"3\" \\"] {
         provisioner.provision_runtime(CALLER, &runtime(instance_id)).await.unwrap();
         let found = director.runtimes_by_label("ga-1", "broker_instance_id", instance_id).await.unwrap();
@@ -30,7 +31,8 @@ async fn runtimes_are_found_by_label_and_shown_with_all_labels() {
 
 #[tokio::test]
 async fn a_label_is_set_any_number_of_times() {
-    let House { sandbox: _sandbox, provisioner, director, .. } = &House::new().await;
+    let ProvisionerFixture { sandbox: _sandbox, provisioner, director, .. } =
+        &ProvisionerFixture::new().await;
     let started = provisioner.provision_runtime(CALLER, &runtime("i-1")).await.unwrap();
     let id = started.runtime_id.unwrap();
     for value in ["a", "a", "b \"c\""] {
@@ -44,7 +46,8 @@ async fn a_label_is_set_any_number_of_times() {
 
 #[tokio::test]
 async fn all_pages_are_read() {
-    let House { sandbox: _sandbox, provisioner, director, .. } = &House::new().await;
+    let ProvisionerFixture { sandbox: _sandbox, provisioner, director, .. } =
+        &ProvisionerFixture::new().await;
     for _ in 0..205 {
         provisioner.provision_runtime(CALLER, &runtime("i-1")).await.unwrap();
     }

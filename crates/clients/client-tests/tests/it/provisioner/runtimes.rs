@@ -9,12 +9,12 @@ use director::Director;
 use engine::secret::ExposeSecret;
 use http_client::DriverError;
 use provisioner::{
-    Caller, Dialect, GardenerUpgradeInput, HttpProvisioner, OperationState, OperationType, Provisioner,
+    Dialect, GardenerUpgradeInput, HttpProvisioner, OnBehalfOf, OperationState, OperationType, Provisioner,
     UpgradeRuntimeInput, UpgradeShootInput, provision_runtime_query,
 };
 use serde_json::{Value, json};
 
-use super::house::{CALLER, House, runtime};
+use super::fixture::{CALLER, ProvisionerFixture, runtime};
 
 /// For servers that answer everything in the same way.
 fn of_2022(url: &str) -> HttpProvisioner {
@@ -23,7 +23,7 @@ fn of_2022(url: &str) -> HttpProvisioner {
 
 #[tokio::test]
 async fn a_runtime_is_made_changed_and_taken_down() {
-    let House { sandbox: _sandbox, provisioner, .. } = &House::new().await;
+    let ProvisionerFixture { sandbox: _sandbox, provisioner, .. } = &ProvisionerFixture::new().await;
     let started = provisioner.provision_runtime(CALLER, &runtime("i-1")).await.unwrap();
     assert_eq!((started.operation, started.state), (OperationType::Provision, OperationState::InProgress));
     assert_eq!(started.message, "Provisioning started");
@@ -62,16 +62,16 @@ async fn a_runtime_is_made_changed_and_taken_down() {
 
 #[tokio::test]
 async fn everything_arrives_as_it_was_given_secrets_included() {
-    let house = House::new().await;
+    let fixture = ProvisionerFixture::new().await;
     let input = runtime("i-\"1\"");
-    let started = house.provisioner.provision_runtime(CALLER, &input).await.unwrap();
+    let started = fixture.provisioner.provision_runtime(CALLER, &input).await.unwrap();
     let id = started.runtime_id.unwrap();
-    let received = house.get(&format!("/provisioner/runtimes/{id}?reveal=true")).await;
+    let received = fixture.get(&format!("/provisioner/runtimes/{id}?reveal=true")).await;
     let mut expect = input.masked()["config"].take();
     expect["kymaConfig"]["components"][1]["configuration"][0]["value"] = json!("hunter2\"\n");
     expect["kymaConfig"]["configuration"][1]["value"] = json!("hunter3");
     assert_eq!(without_nulls(received["input"].clone()), expect);
-    let masked = house.get(&format!("/provisioner/runtimes/{id}")).await;
+    let masked = fixture.get(&format!("/provisioner/runtimes/{id}")).await;
     assert_eq!(without_nulls(masked["input"].clone()), input.masked()["config"]);
 }
 
@@ -88,50 +88,50 @@ fn without_nulls(value: Value) -> Value {
 
 #[tokio::test]
 async fn a_failed_operation_says_why() {
-    let house = House::new().await;
+    let fixture = ProvisionerFixture::new().await;
     let failure = json!({"match": {"instance_id": "i-1"}, "operation": "Provision", "kind": "operation",
         "message": "no quota", "reason": "ERR_INFRA_QUOTA_EXCEEDED", "component": "gardener"});
-    house.post("/provisioner/faults", &failure).await;
-    let started = house.provisioner.provision_runtime(CALLER, &runtime("i-1")).await.unwrap();
-    let ended = house.provisioner.operation_status(CALLER, &started.id).await.unwrap();
+    fixture.post("/provisioner/faults", &failure).await;
+    let started = fixture.provisioner.provision_runtime(CALLER, &runtime("i-1")).await.unwrap();
+    let ended = fixture.provisioner.operation_status(CALLER, &started.id).await.unwrap();
     assert_eq!((ended.operation, ended.state), (OperationType::Provision, OperationState::Failed));
     let error = ended.last_error.unwrap();
     assert_eq!(error.message, "no quota");
     assert_eq!((error.reason.as_str(), error.component.as_str()), ("ERR_INFRA_QUOTA_EXCEEDED", "gardener"));
-    let status = house.provisioner.runtime_status(CALLER, &ended.runtime_id.unwrap()).await.unwrap();
+    let status = fixture.provisioner.runtime_status(CALLER, &ended.runtime_id.unwrap()).await.unwrap();
     assert!(status.configuration.unwrap().kubeconfig.is_none());
 }
 
 #[tokio::test]
 async fn errors_are_sorted_by_their_code() {
-    let house = House::new().await;
+    let fixture = ProvisionerFixture::new().await;
     for (code, is_final) in [(400, true), (403, true), (500, false), (501, false), (502, false)] {
         let failure = json!({"operation": "Provision", "kind": "error", "error_code": code});
-        house.post("/provisioner/faults", &failure).await;
-        let error = house.provisioner.provision_runtime(CALLER, &runtime("i-1")).await.unwrap_err();
+        fixture.post("/provisioner/faults", &failure).await;
+        let error = fixture.provisioner.provision_runtime(CALLER, &runtime("i-1")).await.unwrap_err();
         assert_eq!(error.is_final(), is_final, "{code}: {error:?}");
         assert!(error.to_string().ends_with(": a scripted failure"), "{error}");
     }
-    let nobody = Caller { tenant: "", sub_account: None };
-    let error = house.provisioner.provision_runtime(nobody, &runtime("i-1")).await.unwrap_err();
+    let nobody = OnBehalfOf { tenant: "", sub_account: None };
+    let error = fixture.provisioner.provision_runtime(nobody, &runtime("i-1")).await.unwrap_err();
     assert_eq!(error.to_string(), "provisioner refused: tenant header is empty");
-    assert_eq!(house.get("/provisioner/runtimes").await["runtimes"], json!([]));
+    assert_eq!(fixture.get("/provisioner/runtimes").await["runtimes"], json!([]));
 
-    let started = house.provisioner.provision_runtime(CALLER, &runtime("i-1")).await.unwrap();
-    let stranger = Caller { tenant: "ga-2", sub_account: None };
+    let started = fixture.provisioner.provision_runtime(CALLER, &runtime("i-1")).await.unwrap();
+    let outsider = OnBehalfOf { tenant: "ga-2", sub_account: None };
     let id = started.runtime_id.unwrap();
-    assert!(house.provisioner.deprovision_runtime(stranger, &id).await.unwrap_err().is_final());
-    let error = house.provisioner.operation_status(CALLER, "no-such").await.unwrap_err();
+    assert!(fixture.provisioner.deprovision_runtime(outsider, &id).await.unwrap_err().is_final());
+    let error = fixture.provisioner.operation_status(CALLER, "no-such").await.unwrap_err();
     assert!(matches!(error, DriverError::Broken { .. }), "{error:?}");
 
-    let odd = Caller { tenant: "ga\n1", sub_account: None };
-    let error = house.provisioner.operation_status(odd, &started.id).await.unwrap_err();
+    let odd = OnBehalfOf { tenant: "ga\n1", sub_account: None };
+    let error = fixture.provisioner.operation_status(odd, &started.id).await.unwrap_err();
     assert_eq!(error.to_string(), "provisioner refused: the tenant has characters that no header can carry");
 }
 
 #[tokio::test]
 async fn faults_come_back_sorted() {
-    let house = House::new().await;
+    let fixture = ProvisionerFixture::new().await;
     let cases = [
         (json!({"kind": "drop_before"}), "not answering"),
         (json!({"kind": "garbage"}), "is broken"),
@@ -143,14 +143,14 @@ async fn faults_come_back_sorted() {
         (json!({"kind": "error", "status": 429}), "asks to wait for 5 s"),
     ];
     for (fault, expect) in cases {
-        house.arm("provisioner", fault.clone()).await;
-        let error = house.provisioner.provision_runtime(CALLER, &runtime("i-1")).await.unwrap_err();
+        fixture.arm("provisioner", fault.clone()).await;
+        let error = fixture.provisioner.provision_runtime(CALLER, &runtime("i-1")).await.unwrap_err();
         assert!(error.to_string().contains(expect) && !error.is_final(), "{fault}: {error}");
     }
-    assert_eq!(house.get("/provisioner/runtimes").await["runtimes"], json!([]));
+    assert_eq!(fixture.get("/provisioner/runtimes").await["runtimes"], json!([]));
 
-    house.arm("provisioner", json!({"kind": "latency", "latency_ms": 30_000})).await;
-    let url = house.url("/provisioner/graphql");
+    fixture.arm("provisioner", json!({"kind": "latency", "latency_ms": 30_000})).await;
+    let url = fixture.url("/provisioner/graphql");
     let impatient = HttpProvisioner::new(&url, Duration::from_millis(20)).unwrap();
     let error = impatient.provision_runtime(CALLER, &runtime("i-1")).await.unwrap_err();
     assert!(matches!(error, DriverError::Unreachable { .. }), "{error:?}");
@@ -158,33 +158,33 @@ async fn faults_come_back_sorted() {
 
 #[tokio::test]
 async fn a_lost_answer_is_found_again_through_the_director() {
-    let house = House::new().await;
-    house.arm("provisioner", json!({"kind": "drop_after", "about": "provisionRuntime"})).await;
-    let error = house.provisioner.provision_runtime(CALLER, &runtime("i-1")).await.unwrap_err();
+    let fixture = ProvisionerFixture::new().await;
+    fixture.arm("provisioner", json!({"kind": "drop_after", "about": "provisionRuntime"})).await;
+    let error = fixture.provisioner.provision_runtime(CALLER, &runtime("i-1")).await.unwrap_err();
     assert!(matches!(error, DriverError::Unreachable { .. }), "{error:?}");
-    let found = house.director.runtimes_by_label("ga-1", "broker_instance_id", "i-1").await.unwrap();
+    let found = fixture.director.runtimes_by_label("ga-1", "broker_instance_id", "i-1").await.unwrap();
     let [found] = found.as_slice() else { panic!("{found:?}") };
-    let status = house.provisioner.runtime_status(CALLER, &found.id).await.unwrap();
+    let status = fixture.provisioner.runtime_status(CALLER, &found.id).await.unwrap();
     let operation = status.last_operation.unwrap();
     assert_eq!(operation.operation, OperationType::Provision);
     assert_eq!(operation.runtime_id.as_deref(), Some(found.id.as_str()));
     // Trying again without looking first makes a second one.
-    house.provisioner.provision_runtime(CALLER, &runtime("i-1")).await.unwrap();
-    let found = house.director.runtimes_by_label("ga-1", "broker_instance_id", "i-1").await.unwrap();
+    fixture.provisioner.provision_runtime(CALLER, &runtime("i-1")).await.unwrap();
+    let found = fixture.director.runtimes_by_label("ga-1", "broker_instance_id", "i-1").await.unwrap();
     assert_eq!(found.len(), 2);
 }
 
 #[tokio::test]
 async fn the_wire_is_what_the_protocol_says() {
-    let far_side = TestServer::start(|_| Json(json!({"data": {"result": "op-1"}})).into_response()).await;
-    let provisioner = of_2022(&format!("{}/deep/graphql", far_side.url));
+    let fake = TestServer::start(|_| Json(json!({"data": {"result": "op-1"}})).into_response()).await;
+    let provisioner = of_2022(&format!("{}/deep/graphql", fake.url));
     provisioner.deprovision_runtime(CALLER, "rt-\"1").await.unwrap();
     let input = runtime("i-1");
-    let nobody = Caller { tenant: "ga-1", sub_account: None };
+    let nobody = OnBehalfOf { tenant: "ga-1", sub_account: None };
     let error = provisioner.provision_runtime(nobody, &input).await.unwrap_err();
     assert!(matches!(error, DriverError::Broken { .. }), "{error:?}");
 
-    let [deprovision, provision] = &far_side.arrivals()[..] else { panic!("two calls were made") };
+    let [deprovision, provision] = &fake.arrivals()[..] else { panic!("two calls were made") };
     for name in ["content-type", "accept"] {
         assert_eq!(deprovision.headers[name], "application/json; charset=utf-8");
     }
@@ -203,13 +203,13 @@ async fn the_wire_is_what_the_protocol_says() {
 }
 
 #[tokio::test]
-async fn a_far_side_that_quotes_its_input_does_not_get_secrets_into_our_errors() {
-    let far_side = TestServer::start(|arrival| {
+async fn an_external_system_that_quotes_its_input_does_not_get_secrets_into_our_errors() {
+    let fake = TestServer::start(|arrival| {
         let message = format!("cannot read {}", String::from_utf8_lossy(&arrival.body));
         let message = message.split_once("kymaConfig").unwrap().1.to_owned();
         Json(json!({"errors": [{"message": message, "extensions": {"error_code": 400}}]})).into_response()
     });
-    let provisioner = of_2022(&far_side.await.url);
+    let provisioner = of_2022(&fake.await.url);
     let input = runtime("i-1");
     let upgrade = UpgradeRuntimeInput { kyma_config: input.kyma_config.clone().unwrap() };
     for error in [
@@ -225,8 +225,8 @@ async fn a_far_side_that_quotes_its_input_does_not_get_secrets_into_our_errors()
 #[tokio::test]
 async fn nothing_is_no_answer_and_too_much_is_none_either() {
     for body in [r#"{"data":{"result":null}}"#, r#"{"data":null}"#, "{}"] {
-        let far_side = TestServer::start(move |_| body.into_response()).await;
-        let provisioner = of_2022(&far_side.url);
+        let fake = TestServer::start(move |_| body.into_response()).await;
+        let provisioner = of_2022(&fake.url);
         let error = provisioner.runtime_status(CALLER, "rt-1").await.unwrap_err();
         assert_eq!(error.to_string(), "provisioner is broken: it answered nothing and no error", "{body}");
     }

@@ -12,12 +12,12 @@ pub(crate) struct Greet {
 
 /// What the greeter said. Remembered, so that it is asked once and not once per pass.
 #[derive(Serialize, Deserialize)]
-struct Greeting {
+struct GreetingFact {
     text: String,
     token: Sealed,
 }
 
-impl Fact for Greeting {
+impl Fact for GreetingFact {
     const KEY: &'static str = "greet.greeting";
 }
 
@@ -36,12 +36,12 @@ impl Step<Hello> for Greet {
     }
 
     async fn run(&self, op: &mut Operation<Hello>) -> Outcome {
-        let greeting = if let Some(greeting) = op.recall::<Greeting>()? {
+        let greeting = if let Some(greeting) = op.recall::<GreetingFact>()? {
             greeting
         } else {
             // A silent greeter becomes a retry, a refusing one a failure: `?` knows which.
-            let answer = self.greeter.greet(&op.token("greet"), &op.params.name).await?;
-            let greeting = Greeting { text: answer.text, token: op.seal(&answer.token) };
+            let answer = self.greeter.greet(&op.idempotency_key("greet"), &op.params.name).await?;
+            let greeting = GreetingFact { text: answer.text, token: op.seal(&answer.token) };
             op.remember(&greeting)?;
             greeting
         };
@@ -54,7 +54,7 @@ impl Step<Hello> for Greet {
     }
 
     async fn undo(&self, op: &mut Operation<Hello>) -> Outcome {
-        self.greeter.forget(&op.token("greet")).await?;
+        self.greeter.forget(&op.idempotency_key("greet")).await?;
         done()
     }
 }

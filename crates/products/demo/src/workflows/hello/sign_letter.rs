@@ -24,7 +24,7 @@ impl Step<Hello> for SignLetter {
 
     async fn run(&self, op: &mut Operation<Hello>) -> Outcome {
         op.need("the letter", |state| state.letter.as_ref())?;
-        op.remember(&Signature(op.token("signature")))?;
+        op.remember(&Signature(op.idempotency_key("signature")))?;
         done()
     }
 }

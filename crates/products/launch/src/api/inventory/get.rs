@@ -7,7 +7,7 @@ use axum::extract::State;
 
 use super::super::principal::TenantPrincipal;
 use super::super::query::Name;
-use super::super::{Desk, wire};
+use super::super::{LaunchState, wire};
 use super::list::InventoryItem;
 use super::wire::{InventoryInstance, Termination};
 use crate::api::error;
@@ -23,11 +23,11 @@ use server::http::Failure;
     )
 )]
 pub(in crate::api) async fn get_instance(
-    State(desk): State<Desk>,
+    State(shared): State<LaunchState>,
     principal: TenantPrincipal,
     Name(id): Name,
 ) -> Result<Json<InventoryInstance>, Failure> {
-    let (launches, engine, who) = (&desk.door.launches, &desk.app.engine, &principal.requester);
+    let (launches, engine, who) = (&shared.api_parts.launches, &shared.app.engine, &principal.owner);
     let machine = termination::find(engine, who, &id).await?;
     let item = inventory::one(launches, engine, who, machine.row(), &id).await?;
     let item = InventoryItem::from(item.ok_or_else(|| error::not_found("instance"))?);

@@ -11,9 +11,9 @@ use utoipa::ToSchema;
 
 use super::super::launches::find::provider;
 use super::super::principal::TenantPrincipal;
-use super::super::query::Asked;
+use super::super::query::QueryParams;
 use super::super::types::{Instance, InstanceDetail};
-use super::super::{BASE, Desk};
+use super::super::{BASE, LaunchState};
 use crate::api::error;
 use crate::csv;
 use server::http::Failure;
@@ -89,9 +89,9 @@ impl From<Item> for InventoryItem {
                headers(("Link" = String, description = "The next page of a table, where there is one."))))
 )]
 pub(in crate::api) async fn list_inventory(
-    State(desk): State<Desk>,
+    State(shared): State<LaunchState>,
     principal: TenantPrincipal,
-    asked: Asked,
+    asked: QueryParams,
 ) -> Result<Response, Failure> {
     let number = |name: &str| -> Result<Option<i64>, Failure> {
         let text = asked.text(name)?;
@@ -102,13 +102,13 @@ pub(in crate::api) async fn list_inventory(
     let limit = number("limit")?.and_then(|limit| usize::try_from(limit).ok()).filter(|limit| *limit > 0);
     let limit = limit.unwrap_or(LIMIT_MAX).min(LIMIT_MAX);
     let provider = asked.text("provider")?.map(|text| provider("provider", text)).transpose()?;
-    let (launches, engine) = (&desk.door.launches, &desk.app.engine);
+    let (launches, engine) = (&shared.api_parts.launches, &shared.app.engine);
     let is_csv = match asked.text("format")? {
         Some("csv") => true,
         None | Some("json") => false,
         Some(_) => return Err(error::invalid("format", "it must be json or csv")),
     };
-    let page = inventory::page(launches, engine, &principal.requester, provider, after, limit).await?;
+    let page = inventory::page(launches, engine, &principal.owner, provider, after, limit).await?;
     let data: Vec<InventoryItem> = page.items.into_iter().map(InventoryItem::from).collect();
     let kept = provider.map(|provider| format!("&provider={provider}")).unwrap_or_default();
     let next = page.next.map(|after| format!("{BASE}/inventory?after={after}&limit={limit}{kept}"));

@@ -1,6 +1,6 @@
 //! `DELETE /inventory/{id}`
 
-use crate::workflows::termination::{self, Machine};
+use crate::workflows::termination::{self, TerminatedInstance};
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -8,7 +8,7 @@ use axum::http::StatusCode;
 use super::super::principal::TenantPrincipal;
 use super::super::query::Name;
 use super::super::rights::{RESERVATION, Verb};
-use super::super::{Counter, Desk, wire};
+use super::super::{LaunchShared, LaunchState, wire};
 use super::wire::Termination;
 use server::http::Failure;
 
@@ -23,21 +23,21 @@ use server::http::Failure;
     )
 )]
 pub(in crate::api) async fn terminate_instance(
-    State(desk): State<Desk>,
+    State(shared): State<LaunchState>,
     principal: TenantPrincipal,
     Name(id): Name,
 ) -> Result<(StatusCode, Json<Termination>), Failure> {
-    let machine = termination::find(&desk.app.engine, &principal.requester, &id).await?;
+    let machine = termination::find(&shared.app.engine, &principal.owner, &id).await?;
     principal.must(&format!("{RESERVATION}.{}", machine.provider()), Verb::Control)?;
-    Ok((StatusCode::ACCEPTED, Json(ask(&desk, &principal, &machine).await?)))
+    Ok((StatusCode::ACCEPTED, Json(ask(&shared, &principal, &machine).await?)))
 }
 
 /// Asks for the end of one machine.
 pub(in crate::api) async fn ask(
-    desk: &Counter,
+    shared: &LaunchShared,
     principal: &TenantPrincipal,
-    machine: &Machine,
+    machine: &TerminatedInstance,
 ) -> Result<Termination, Failure> {
-    let standing = termination::ask(&desk.app.engine, &principal.requester, machine).await?;
+    let standing = termination::ask(&shared.app.engine, &principal.owner, machine).await?;
     Termination::of(machine, standing).ok_or_else(Failure::internal)
 }

@@ -1,6 +1,6 @@
 //! A machine that somebody wants to be rid of, as it is shown.
 
-use crate::workflows::termination::{Machine, Standing};
+use crate::workflows::termination::{TerminatedInstance, TerminationProgress};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -36,12 +36,15 @@ pub struct Terminations {
 
 impl Termination {
     /// Nothing where nobody has asked for it.
-    pub(in crate::api) fn of(machine: &Machine, standing: Standing) -> Option<Termination> {
+    pub(in crate::api) fn of(
+        machine: &TerminatedInstance,
+        standing: TerminationProgress,
+    ) -> Option<Termination> {
         let (state, operation, error) = match standing {
-            Standing::Untouched => return None,
-            Standing::Terminating(operation) => ("terminating", Some(operation), None),
-            Standing::Terminated => ("terminated", None, None),
-            Standing::Failed(error) => ("failed", None, Some(error)),
+            TerminationProgress::Untouched => return None,
+            TerminationProgress::Terminating(operation) => ("terminating", Some(operation), None),
+            TerminationProgress::Terminated => ("terminated", None, None),
+            TerminationProgress::Failed(error) => ("failed", None, Some(error)),
         };
         Some(Termination {
             instance_id: machine.instance_id.clone(),

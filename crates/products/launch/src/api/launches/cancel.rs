@@ -4,13 +4,13 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
-use engine::{AskError, Verb as Wish};
+use engine::{AskError, PhaseVerb as Wish};
 
-use super::super::Desk;
+use super::super::LaunchState;
 use super::super::principal::TenantPrincipal;
-use super::super::query::{Asked, Name};
+use super::super::query::{Name, QueryParams};
 use super::super::rights::Verb;
-use super::find::{Found, find};
+use super::find::{LaunchDetail, find};
 use crate::api::error;
 use crate::api::types;
 use api::Code;
@@ -30,12 +30,12 @@ use server::http::Failure;
     )
 )]
 pub(in crate::api) async fn cancel_launch(
-    State(desk): State<Desk>,
+    State(shared): State<LaunchState>,
     principal: TenantPrincipal,
     Name(name): Name,
-    asked: Asked,
+    asked: QueryParams,
 ) -> Result<impl IntoResponse, Failure> {
-    let found = find(&desk, &principal, &name, Verb::Control).await?;
+    let found = find(&shared, &principal, &name, Verb::Control).await?;
     let may_terminate = asked.switch("terminate")?.unwrap_or(false);
     if found.view.stage.success() == Some(true) {
         let launch = found.view.record.launch;
@@ -46,25 +46,25 @@ pub(in crate::api) async fn cancel_launch(
         return Err(Failure::new(Code::HasInstances, "this launch has instances already")
             .hint("add terminate=true to the query if they may be terminated"));
     }
-    ask(&desk, &principal, &name, &found, Wish::Cancel).await
+    ask(&shared, &principal, &name, &found, Wish::Cancel).await
 }
 
 /// Asks something of the operation behind a launch.
 pub(crate) async fn ask(
-    desk: &Desk,
+    shared: &LaunchState,
     principal: &TenantPrincipal,
     name: &str,
-    found: &Found,
-    wish: Wish,
+    found: &LaunchDetail,
+    control: Wish,
 ) -> Result<impl IntoResponse + use<>, Failure> {
     let operation = found.view.operation.ok_or_else(|| error::not_found("launch"))?;
-    desk.app.engine.ask(operation, wish, &principal.name(), "").await.map_err(refusal)?;
+    shared.app.engine.ask(operation, control, &principal.name(), "").await.map_err(error_response)?;
     let launch = found.view.record.launch;
-    let found = find(desk, principal, name, Verb::Control).await?;
+    let found = find(shared, principal, name, Verb::Control).await?;
     Ok((StatusCode::ACCEPTED, about(&launch), Json(types::Launch::from(&found.view))))
 }
 
-fn refusal(error: AskError) -> Failure {
+fn error_response(error: AskError) -> Failure {
     match error {
         AskError::Store(error) => error.into(),
         AskError::NotFound => error::not_found("launch"),

@@ -9,7 +9,7 @@ use axum::response::IntoResponse;
 
 use super::super::principal::TenantPrincipal;
 use super::super::rights::{RESERVATION, Verb};
-use super::super::{BASE, Desk};
+use super::super::{BASE, LaunchState};
 use super::find::{find, provider};
 use super::{image, request};
 use crate::api::error;
@@ -35,28 +35,28 @@ use server::http::body::JsonBody;
     )
 )]
 pub(in crate::api) async fn create_launch(
-    State(desk): State<Desk>,
+    State(shared): State<LaunchState>,
     principal: TenantPrincipal,
     headers: HeaderMap,
     JsonBody(new): JsonBody<types::NewLaunch>,
 ) -> Result<impl IntoResponse, Failure> {
     let provider = provider("provider", &new.provider)?;
     principal.must(&format!("{RESERVATION}.{provider}"), Verb::Write)?;
-    let launches = &desk.door.launches;
-    let (engine, who) = (&desk.app.engine, &principal.requester);
+    let launches = &shared.api_parts.launches;
+    let (engine, who) = (&shared.app.engine, &principal.owner);
     let form = LaunchForm {
         provider,
         image: image::asked(&new.image)?,
         profile: request::profile(new.profile.as_deref(), new.options, &launches.settings.profile)?,
         parameters: match new.parameters {
-            Some(parameters) => Some(request::keep_key(&desk, &principal, parameters).await?),
+            Some(parameters) => Some(request::keep_key(&shared, &principal, parameters).await?),
             None => None,
         },
     };
     let key = idempotency_key(&headers)?;
     let accepted = accept::launch(launches, engine, who, principal.identity.as_ref(), &form, key).await?;
     let path = format!("{BASE}/launches/{}", accepted.launch);
-    let found = find(&desk, &principal, &accepted.launch.to_string(), Verb::Write).await?;
+    let found = find(&shared, &principal, &accepted.launch.to_string(), Verb::Write).await?;
     Ok((
         StatusCode::ACCEPTED,
         [(header::LOCATION, path.clone()), (header::ETAG, found.etag())],

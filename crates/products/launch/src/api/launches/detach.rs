@@ -4,9 +4,9 @@ use crate::model::profile::Detach;
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use engine::Verb as Wish;
+use engine::PhaseVerb as Wish;
 
-use super::super::Desk;
+use super::super::LaunchState;
 use super::super::principal::TenantPrincipal;
 use super::super::query::Name;
 use super::super::rights::Verb;
@@ -25,15 +25,15 @@ use server::http::Failure;
               (status = ACCEPTED, body = types::Launch, description = "It is being cancelled."))
 )]
 pub(in crate::api) async fn detach_launch(
-    State(desk): State<Desk>,
+    State(shared): State<LaunchState>,
     principal: TenantPrincipal,
     Name(name): Name,
 ) -> Result<Response, Failure> {
-    let found = find(&desk, &principal, &name, Verb::Control).await?;
+    let found = find(&shared, &principal, &name, Verb::Control).await?;
     let record = &found.view.record;
     let ends = record.profile.detach == Detach::Cancel;
     if ends && record.state.instances.is_empty() && !found.view.stage.is_over() {
-        return Ok(ask(&desk, &principal, &name, &found, Wish::Cancel).await?.into_response());
+        return Ok(ask(&shared, &principal, &name, &found, Wish::Cancel).await?.into_response());
     }
     Ok(Json(types::Launch::from(&found.view)).into_response())
 }

@@ -11,14 +11,14 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use engine::Timestamp;
 use futures_util::stream::{Stream, unfold};
 
-use super::super::Desk;
+use super::super::LaunchState;
 use super::super::principal::TenantPrincipal;
 use super::super::query::Name;
 use super::super::rights::Verb;
-use super::find::{Found, find};
+use super::find::{LaunchDetail, find};
 use crate::api::error;
 use crate::api::types;
-use server::http::{Failure, News};
+use server::http::{Failure, OperationEvents};
 
 /// Tells a proxy to pass events on at once.
 const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
@@ -38,35 +38,35 @@ const LIFE: Duration = Duration::from_secs(15 * 60);
     responses((status = OK, body = types::Launch, content_type = "text/event-stream", description = "A stream."))
 )]
 pub(in crate::api) async fn stream_launch(
-    State(desk): State<Desk>,
+    State(shared): State<LaunchState>,
     principal: TenantPrincipal,
     Name(name): Name,
     headers: HeaderMap,
 ) -> Result<impl IntoResponse, Failure> {
-    let found = find(&desk, &principal, &name, Verb::Read).await?;
+    let found = find(&shared, &principal, &name, Verb::Read).await?;
     let operation = found.view.operation.ok_or_else(|| error::not_found("launch"))?;
     let full = || error::unavailable("there are too many streams");
-    let watch = desk.app.watchers.watch(operation).ok_or_else(full)?;
+    let watch = shared.app.watchers.watch(operation).ok_or_else(full)?;
     let told = headers.get("last-event-id").and_then(|value| value.to_str().ok()?.parse().ok());
-    let closes_at = desk.app.engine.now().plus(LIFE);
-    let news = News::new(&desk.app, Some(watch));
-    let reader = Reader { desk, principal, name, news, told, closes_at };
+    let closes_at = shared.app.engine.now().plus(LIFE);
+    let updates = OperationEvents::new(&shared.app, Some(watch));
+    let reader = LaunchReader { shared, principal, name, updates, told, closes_at };
     let sse = Sse::new(reader.stream()).keep_alive(KeepAlive::new().interval(KEEP_ALIVE).text("alive"));
     Ok(([(X_ACCEL_BUFFERING, HeaderValue::from_static("no"))], sse))
 }
 
 /// One reader of one launch.
-struct Reader {
-    desk: Desk,
+struct LaunchReader {
+    shared: LaunchState,
     principal: TenantPrincipal,
     name: String,
-    news: News,
+    updates: OperationEvents,
     /// The number of the last event that was sent.
     told: Option<u32>,
     closes_at: Timestamp,
 }
 
-impl Reader {
+impl LaunchReader {
     fn stream(self) -> impl Stream<Item = Result<Event, Infallible>> {
         unfold(Some(self), |reader| async move {
             let mut reader = reader?;
@@ -77,7 +77,7 @@ impl Reader {
 
     async fn next(&mut self) -> Option<(Event, bool)> {
         loop {
-            match find(&self.desk, &self.principal, &self.name, Verb::Read).await {
+            match find(&self.shared, &self.principal, &self.name, Verb::Read).await {
                 Ok(found) if self.told != Some(found.seq) => {
                     self.told = Some(found.seq);
                     return Some((frame(&found, found.view.stage.as_str()), false));
@@ -87,14 +87,16 @@ impl Reader {
                 Err(failure) if failure.code() == Some(Code::NotFound) => return None,
                 Ok(_) | Err(_) => {}
             }
-            if self.desk.app.engine.now() >= self.closes_at || self.news.next_while_open().await.is_none() {
+            if self.shared.app.engine.now() >= self.closes_at
+                || self.updates.next_while_open().await.is_none()
+            {
                 return None;
             }
         }
     }
 }
 
-fn frame(found: &Found, name: &str) -> Event {
+fn frame(found: &LaunchDetail, name: &str) -> Event {
     let data = serde_json::to_string(&types::Launch::from(&found.view)).unwrap_or_default();
     Event::default().id(found.seq.to_string()).event(name).data(data)
 }

@@ -3,13 +3,13 @@
 use crate::model::cloud::ProviderKind;
 use crate::model::numbers;
 use crate::model::record::LaunchRecord;
-use crate::model::status::{Unreadable, View};
+use crate::model::status::{UnreadableStatus, View};
 use engine::Resource;
 use engine::store::ResourceRow;
 use tracing::error;
 use uuid::Uuid;
 
-use super::super::Counter;
+use super::super::LaunchShared;
 use super::super::principal::TenantPrincipal;
 use super::super::rights::{RESERVATION, Verb};
 use crate::api::error;
@@ -19,13 +19,13 @@ use server::http::Failure;
 const EVENTS_MAX: usize = 1000;
 
 /// A launch with all that is known about it.
-pub(crate) struct Found {
+pub(crate) struct LaunchDetail {
     pub(crate) view: View,
     /// The number of its last event: what two looks at it differ in.
     pub(crate) seq: u32,
 }
 
-impl Found {
+impl LaunchDetail {
     /// The name of exactly this version of it.
     pub(crate) fn etag(&self) -> String {
         // The record may be older than the journal, because they are read one after the other.
@@ -35,24 +35,24 @@ impl Found {
 
 /// The name is an id or a number. What is not there and what belongs to others look the same.
 pub(crate) async fn find(
-    desk: &Counter,
+    shared: &LaunchShared,
     principal: &TenantPrincipal,
     name: &str,
     verb: Verb,
-) -> Result<Found, Failure> {
-    let row = row(desk, principal, name).await?.ok_or_else(|| error::not_found("launch"))?;
+) -> Result<LaunchDetail, Failure> {
+    let row = row(shared, principal, name).await?.ok_or_else(|| error::not_found("launch"))?;
     let view = View::of_row(&row).map_err(unreadable)?;
     principal.must(&format!("{RESERVATION}.{}", view.record.provider), verb)?;
-    detailed(desk, view).await
+    detailed(shared, view).await
 }
 
 async fn row(
-    desk: &Counter,
+    shared: &LaunchShared,
     principal: &TenantPrincipal,
     name: &str,
 ) -> Result<Option<ResourceRow>, Failure> {
-    let tenant = principal.requester.tenant();
-    let engine = &desk.app.engine;
+    let tenant = principal.owner.tenant();
+    let engine = &shared.app.engine;
     if let Ok(number) = name.parse::<i64>() {
         return Ok(numbers::row::<LaunchRecord>(engine, &tenant, number).await?);
     }
@@ -61,13 +61,13 @@ async fn row(
     Ok(row.filter(|row| row.tenant == tenant && row.kind == LaunchRecord::KIND))
 }
 
-async fn detailed(desk: &Counter, view: View) -> Result<Found, Failure> {
-    let engine = &desk.app.engine;
-    let Some(operation) = view.operation else { return Ok(Found { view, seq: 0 }) };
+async fn detailed(shared: &LaunchShared, view: View) -> Result<LaunchDetail, Failure> {
+    let engine = &shared.app.engine;
+    let Some(operation) = view.operation else { return Ok(LaunchDetail { view, seq: 0 }) };
     // The record outlives its operation.
-    let Some(inspection) = engine.inspect(operation).await? else { return Ok(Found { view, seq: 0 }) };
+    let Some(inspection) = engine.inspect(operation).await? else { return Ok(LaunchDetail { view, seq: 0 }) };
     let journal = engine.journal(operation, 0, EVENTS_MAX).await?;
-    Ok(Found { seq: inspection.seq, view: view.in_detail(&inspection, &journal) })
+    Ok(LaunchDetail { seq: inspection.seq, view: view.in_detail(&inspection, &journal) })
 }
 
 pub(crate) fn provider(field: &str, text: &str) -> Result<ProviderKind, Failure> {
@@ -80,7 +80,7 @@ pub(crate) fn listed(row: &ResourceRow) -> Option<View> {
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "it is the end of every such error")]
-fn unreadable(why: Unreadable) -> Failure {
+fn unreadable(why: UnreadableStatus) -> Failure {
     error!(%why, "a launch cannot be shown");
     Failure::internal()
 }

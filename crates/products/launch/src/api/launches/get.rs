@@ -4,9 +4,9 @@ use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
 
-use super::super::Desk;
+use super::super::LaunchState;
 use super::super::principal::TenantPrincipal;
-use super::super::query::{Asked, Name};
+use super::super::query::{Name, QueryParams};
 use super::wait::{answer, look};
 use crate::api::types;
 use server::http::Failure;
@@ -24,12 +24,12 @@ use server::http::Failure;
               (status = NOT_MODIFIED, description = "Nothing has happened."))
 )]
 pub(in crate::api) async fn get_launch(
-    State(desk): State<Desk>,
+    State(shared): State<LaunchState>,
     principal: TenantPrincipal,
     Name(name): Name,
-    asked: Asked,
+    asked: QueryParams,
     headers: HeaderMap,
 ) -> Result<Response, Failure> {
-    let (found, is_known) = look(&desk, &principal, &name, &asked, &headers).await?;
+    let (found, is_known) = look(&shared, &principal, &name, &asked, &headers).await?;
     Ok(answer(&found, is_known, types::Launch::from(&found.view)))
 }

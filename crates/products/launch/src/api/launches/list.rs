@@ -8,10 +8,10 @@ use axum::extract::State;
 use engine::Resource;
 use engine::store::ResourceQuery;
 
-use super::super::Desk;
+use super::super::LaunchState;
 use super::super::paging::Paging;
 use super::super::principal::TenantPrincipal;
-use super::super::query::Asked;
+use super::super::query::QueryParams;
 use super::super::rights::{RESERVATION, Verb};
 use super::find::listed;
 use crate::api::error;
@@ -31,10 +31,10 @@ const STATES: [&str; 4] = ["active", "succeeded", "failed", "dirty"];
     responses((status = OK, body = types::LaunchList, description = "A page of launches."))
 )]
 pub(in crate::api) async fn list_launches(
-    State(desk): State<Desk>,
+    State(shared): State<LaunchState>,
     principal: TenantPrincipal,
     paging: Paging,
-    asked: Asked,
+    asked: QueryParams,
 ) -> Result<Json<types::LaunchList>, Failure> {
     let mut labels = Vec::new();
     if let Some(state) = asked.text("state")? {
@@ -46,11 +46,11 @@ pub(in crate::api) async fn list_launches(
     labels.push(("provider".to_owned(), providers(&principal, asked.text("provider")?)?));
     let query = ResourceQuery {
         kind: LaunchRecord::KIND.to_owned(),
-        tenant: Some(principal.requester.tenant()),
+        tenant: Some(principal.owner.tenant()),
         labels,
         ..ResourceQuery::default()
     };
-    let (rows, total) = newest_first(&desk, query, &paging).await?;
+    let (rows, total) = newest_first(&shared, query, &paging).await?;
     let views: Vec<View> = rows.iter().filter_map(listed).collect();
     let data = views.iter().map(types::Launch::from).collect();
     Ok(Json(types::LaunchList { data, metadata: paging.metadata(total) }))
@@ -74,12 +74,12 @@ pub(in crate::api) fn providers(
 
 /// Records come oldest first, so the page is counted from the end.
 pub(in crate::api) async fn newest_first(
-    desk: &Desk,
+    shared: &LaunchState,
     query: ResourceQuery,
     paging: &Paging,
 ) -> Result<(Vec<engine::store::ResourceRow>, u64), Failure> {
     let count = ResourceQuery { limit: 1, counts: true, ..query.clone() };
-    let total = desk.app.engine.resources(&count).await?.total.unwrap_or(0);
+    let total = shared.app.engine.resources(&count).await?.total.unwrap_or(0);
     let (limit, offset) = paging.window();
     let all = usize::try_from(total).unwrap_or(usize::MAX);
     let end = all.saturating_sub(offset);
@@ -88,7 +88,7 @@ pub(in crate::api) async fn newest_first(
         return Ok((Vec::new(), total));
     }
     let page = ResourceQuery { offset: begin, limit: end - begin, ..query };
-    let mut rows = desk.app.engine.resources(&page).await?.rows;
+    let mut rows = shared.app.engine.resources(&page).await?.rows;
     rows.reverse();
     Ok((rows, total))
 }

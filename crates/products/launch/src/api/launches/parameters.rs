@@ -1,11 +1,11 @@
 //! `POST /launches/{id}/parameters`
 
-use crate::model::give;
+use crate::model::submit_parameters;
 use axum::Json;
 use axum::extract::State;
 use axum::response::IntoResponse;
 
-use super::super::Desk;
+use super::super::LaunchState;
 use super::super::principal::TenantPrincipal;
 use super::super::query::Name;
 use super::super::rights::Verb;
@@ -30,16 +30,16 @@ use server::http::body::JsonBody;
         (status = UNPROCESSABLE_ENTITY, body = super::super::wire::Error, description = "What is wrong."),
     )
 )]
-pub(in crate::api) async fn give_parameters(
-    State(desk): State<Desk>,
+pub(in crate::api) async fn submit_parameters(
+    State(shared): State<LaunchState>,
     principal: TenantPrincipal,
     Name(name): Name,
     JsonBody(new): JsonBody<types::NewParameters>,
 ) -> Result<impl IntoResponse, Failure> {
-    let launch = find(&desk, &principal, &name, Verb::Write).await?.view.record.launch;
-    let form = request::keep_key(&desk, &principal, new).await?;
-    let (launches, engine) = (&desk.door.launches, &desk.app.engine);
-    give::parameters(launches, engine, &principal.requester, launch, &form).await?;
-    let found = find(&desk, &principal, &name, Verb::Write).await?;
+    let launch = find(&shared, &principal, &name, Verb::Write).await?.view.record.launch;
+    let form = request::keep_key(&shared, &principal, new).await?;
+    let (launches, engine) = (&shared.api_parts.launches, &shared.app.engine);
+    submit_parameters::parameters(launches, engine, &principal.owner, launch, &form).await?;
+    let found = find(&shared, &principal, &name, Verb::Write).await?;
     Ok((about(&launch), Json(types::Launch::from(&found.view))))
 }

@@ -2,7 +2,7 @@
 
 use server::http::Failure;
 
-use super::super::Desk;
+use super::super::LaunchState;
 use super::super::principal::TenantPrincipal;
 use super::super::rights::Verb;
 use crate::api::error;
@@ -49,7 +49,7 @@ pub(super) fn profile(
 
 /// Keeps the key that came with the parameters, if need be: from now on its number stands for it.
 pub(super) async fn keep_key(
-    desk: &Desk,
+    shared: &LaunchState,
     principal: &TenantPrincipal,
     mut new: NewParameters,
 ) -> Result<NewParameters, Failure> {
@@ -58,7 +58,7 @@ pub(super) async fn keep_key(
         return Err(error::invalid("pubkey", "pubkey_id is given as well"));
     }
     principal.must("pubkey", Verb::Write)?;
-    let (engine, who) = (&desk.app.engine, &principal.requester);
+    let (engine, who) = (&shared.app.engine, &principal.owner);
     new.pubkey_id = Some(pubkeys::keep(engine, who, &key.name, &key.body).await?.number);
     Ok(new)
 }

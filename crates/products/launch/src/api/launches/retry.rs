@@ -1,11 +1,11 @@
 //! `POST /launches/{id}/retry` and `POST /launches/{id}/cleanup`
 
-use crate::model::status::Stage;
+use crate::model::status::LaunchPhase;
 use axum::extract::State;
 use axum::response::IntoResponse;
-use engine::Verb as Wish;
+use engine::PhaseVerb as Wish;
 
-use super::super::Desk;
+use super::super::LaunchState;
 use super::super::principal::TenantPrincipal;
 use super::super::query::Name;
 use super::super::rights::Verb;
@@ -25,16 +25,16 @@ use server::http::Failure;
     )
 )]
 pub(in crate::api) async fn retry_launch(
-    State(desk): State<Desk>,
+    State(shared): State<LaunchState>,
     principal: TenantPrincipal,
     Name(name): Name,
 ) -> Result<impl IntoResponse, Failure> {
-    let found = find(&desk, &principal, &name, Verb::Control).await?;
-    if found.view.stage == Stage::FailedDirty {
+    let found = find(&shared, &principal, &name, Verb::Control).await?;
+    if found.view.stage == LaunchPhase::FailedDirty {
         return Err(Failure::new(Code::NotNow, "something of this launch is still there")
             .hint("ask for its clean-up first"));
     }
-    ask(&desk, &principal, &name, &found, Wish::Retry).await
+    ask(&shared, &principal, &name, &found, Wish::Retry).await
 }
 
 /// Tries again to take back what a failed launch left behind.
@@ -47,13 +47,13 @@ pub(in crate::api) async fn retry_launch(
     )
 )]
 pub(in crate::api) async fn clean_up_launch(
-    State(desk): State<Desk>,
+    State(shared): State<LaunchState>,
     principal: TenantPrincipal,
     Name(name): Name,
 ) -> Result<impl IntoResponse, Failure> {
-    let found = find(&desk, &principal, &name, Verb::Control).await?;
-    if found.view.stage != Stage::FailedDirty {
+    let found = find(&shared, &principal, &name, Verb::Control).await?;
+    if found.view.stage != LaunchPhase::FailedDirty {
         return Err(Failure::new(Code::NotNow, "this launch has left nothing behind"));
     }
-    ask(&desk, &principal, &name, &found, Wish::Retry).await
+    ask(&shared, &principal, &name, &found, Wish::Retry).await
 }

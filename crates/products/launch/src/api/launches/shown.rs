@@ -5,12 +5,12 @@ use crate::api::types::{
     Progress, Step,
 };
 use crate::model::profile::Profile;
-use crate::model::record::ShownImage;
+use crate::model::record::ImageSummary;
 use crate::model::state::{self, BuildState};
 use crate::model::status::{StepView, View};
 
-impl From<&cloud::Instance> for Instance {
-    fn from(instance: &cloud::Instance) -> Instance {
+impl From<&cloud::CloudInstance> for Instance {
+    fn from(instance: &cloud::CloudInstance) -> Instance {
         Instance {
             instance_id: instance.id.clone(),
             state: instance.state.as_str().to_owned(),
@@ -50,13 +50,13 @@ impl From<&View> for Launch {
     }
 }
 
-impl From<&ShownImage> for LaunchImage {
-    fn from(image: &ShownImage) -> LaunchImage {
+impl From<&ImageSummary> for LaunchImage {
+    fn from(image: &ImageSummary) -> LaunchImage {
         match image.clone() {
-            ShownImage::None => LaunchImage::None,
-            ShownImage::Cloud { id } => LaunchImage::Cloud { id },
-            ShownImage::Compose { id } => LaunchImage::Compose { id },
-            ShownImage::Build { distribution, image_name, architecture, image_type } => {
+            ImageSummary::None => LaunchImage::None,
+            ImageSummary::Cloud { id } => LaunchImage::Cloud { id },
+            ImageSummary::Compose { id } => LaunchImage::Compose { id },
+            ImageSummary::Build { distribution, image_name, architecture, image_type } => {
                 let architecture = architecture.as_str().to_owned();
                 LaunchImage::Build { distribution, image_name, architecture, image_type }
             }

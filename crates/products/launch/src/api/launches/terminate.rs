@@ -7,7 +7,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
 
-use super::super::Desk;
+use super::super::LaunchState;
 use super::super::inventory::terminate;
 use super::super::inventory::wire::Terminations;
 use super::super::principal::TenantPrincipal;
@@ -29,16 +29,16 @@ use server::http::Failure;
     )
 )]
 pub(in crate::api) async fn terminate_launch(
-    State(desk): State<Desk>,
+    State(shared): State<LaunchState>,
     principal: TenantPrincipal,
     Name(name): Name,
 ) -> Result<impl IntoResponse, Failure> {
-    let launch = find(&desk, &principal, &name, Verb::Control).await?.view.record.launch;
-    let row = desk.app.engine.resource(&LaunchRecord::resource(launch)).await?;
+    let launch = find(&shared, &principal, &name, Verb::Control).await?.view.record.launch;
+    let row = shared.app.engine.resource(&LaunchRecord::resource(launch)).await?;
     let row = row.ok_or_else(|| error::not_found("launch"))?;
     let mut data = Vec::new();
     for machine in termination::machines(&row)? {
-        data.push(terminate::ask(&desk, &principal, &machine).await?);
+        data.push(terminate::ask(&shared, &principal, &machine).await?);
     }
     Ok((StatusCode::ACCEPTED, about(&launch), Json(Terminations { data })))
 }

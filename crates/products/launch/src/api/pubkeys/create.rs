@@ -6,7 +6,7 @@ use axum::extract::State;
 use axum::response::IntoResponse;
 
 use super::super::principal::TenantPrincipal;
-use super::super::{BASE, Desk, wire};
+use super::super::{BASE, LaunchState, wire};
 use server::audit::about;
 use server::http::Failure;
 use server::http::body::JsonBody;
@@ -23,11 +23,11 @@ use server::http::body::JsonBody;
     )
 )]
 pub(in crate::api) async fn create_pubkey(
-    State(desk): State<Desk>,
+    State(shared): State<LaunchState>,
     principal: TenantPrincipal,
     JsonBody(new): JsonBody<wire::NewPubkey>,
 ) -> Result<impl IntoResponse, Failure> {
-    let key = pubkeys::create(&desk.app.engine, &principal.requester, &new.name, &new.body).await?;
+    let key = pubkeys::create(&shared.app.engine, &principal.owner, &new.name, &new.body).await?;
     let path = format!("{BASE}/pubkeys/{}", key.number);
     Ok((about(&path), Json(wire::Pubkey::from(key))))
 }

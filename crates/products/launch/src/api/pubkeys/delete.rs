@@ -11,9 +11,9 @@ use engine::OperationId;
 use tokio::time::{Instant, timeout_at};
 
 use super::super::principal::TenantPrincipal;
-use super::super::query::Number;
-use super::super::{Counter, Desk, wire};
-use server::http::{Failure, News};
+use super::super::query::RecordId;
+use super::super::{LaunchShared, LaunchState, wire};
+use server::http::{Failure, OperationEvents};
 
 /// How long a client waits for the clouds at most. The operation goes on without it.
 const WAIT_MAX: Duration = Duration::from_secs(20);
@@ -36,12 +36,12 @@ const MARGIN: Duration = Duration::from_secs(2);
     )
 )]
 pub(in crate::api) async fn delete_pubkey(
-    State(desk): State<Desk>,
+    State(shared): State<LaunchState>,
     principal: TenantPrincipal,
-    Number(id): Number,
+    RecordId(id): RecordId,
 ) -> Result<Response, Failure> {
-    let operation = pubkeys::delete(&desk.app.engine, &principal.requester, id).await?;
-    let (is_over, mut warnings) = ended(&desk, operation).await?;
+    let operation = pubkeys::delete(&shared.app.engine, &principal.owner, id).await?;
+    let (is_over, mut warnings) = ended(&shared, operation).await?;
     if is_over && warnings.is_empty() {
         return Ok(StatusCode::NO_CONTENT.into_response());
     }
@@ -53,18 +53,18 @@ pub(in crate::api) async fn delete_pubkey(
 }
 
 /// Whether the operation is over by the time that the client has to be answered, and what it warns of.
-async fn ended(desk: &Counter, operation: OperationId) -> Result<(bool, Vec<String>), Failure> {
-    let patience = WAIT_MAX.min(desk.app.settings.request_timeout.saturating_sub(MARGIN));
+async fn ended(shared: &LaunchShared, operation: OperationId) -> Result<(bool, Vec<String>), Failure> {
+    let patience = WAIT_MAX.min(shared.app.settings.request_timeout.saturating_sub(MARGIN));
     let until = Instant::now() + patience;
     loop {
-        let mut news = News::of(&desk.app, Some(operation));
-        let Some(found) = desk.app.engine.inspect(operation).await? else { return Ok((true, Vec::new())) };
+        let mut updates = OperationEvents::of(&shared.app, Some(operation));
+        let Some(found) = shared.app.engine.inspect(operation).await? else { return Ok((true, Vec::new())) };
         let is_over = found.shown.summary.phase.is_final();
         if is_over || Instant::now() >= until {
             let warnings = found.memory.state.get("warnings").cloned().unwrap_or_default();
             return Ok((is_over, serde_json::from_value(warnings).unwrap_or_default()));
         }
-        if let Ok(None) = timeout_at(until, news.next_while_open()).await {
+        if let Ok(None) = timeout_at(until, updates.next_while_open()).await {
             return Ok((false, Vec::new()));
         }
     }

@@ -5,8 +5,8 @@ use axum::Json;
 use axum::extract::State;
 
 use super::super::principal::TenantPrincipal;
-use super::super::query::Number;
-use super::super::{Desk, wire};
+use super::super::query::RecordId;
+use super::super::{LaunchState, wire};
 use server::http::Failure;
 
 /// Shows a public key.
@@ -16,9 +16,9 @@ use server::http::Failure;
     responses((status = OK, body = wire::Pubkey, description = "The key."))
 )]
 pub(in crate::api) async fn get_pubkey(
-    State(desk): State<Desk>,
+    State(shared): State<LaunchState>,
     principal: TenantPrincipal,
-    Number(id): Number,
+    RecordId(id): RecordId,
 ) -> Result<Json<wire::Pubkey>, Failure> {
-    Ok(Json(pubkeys::get(&desk.app.engine, &principal.requester, id).await?.into()))
+    Ok(Json(pubkeys::get(&shared.app.engine, &principal.owner, id).await?.into()))
 }

@@ -6,7 +6,7 @@ use axum::extract::State;
 
 use super::super::paging::Paging;
 use super::super::principal::TenantPrincipal;
-use super::super::{Desk, wire};
+use super::super::{LaunchState, wire};
 use server::http::Failure;
 
 /// Lists the public keys of the organisation.
@@ -22,12 +22,12 @@ use server::http::Failure;
     responses((status = OK, body = wire::PubkeyList, description = "A page of keys."))
 )]
 pub(in crate::api) async fn list_pubkeys(
-    State(desk): State<Desk>,
+    State(shared): State<LaunchState>,
     principal: TenantPrincipal,
     paging: Paging,
 ) -> Result<Json<wire::PubkeyList>, Failure> {
     let (limit, offset) = paging.window();
-    let page = pubkeys::list(&desk.app.engine, &principal.requester, limit, offset).await?;
+    let page = pubkeys::list(&shared.app.engine, &principal.owner, limit, offset).await?;
     let data = page.keys.into_iter().map(wire::Pubkey::from).collect();
     Ok(Json(wire::PubkeyList { data, metadata: paging.metadata(page.total) }))
 }

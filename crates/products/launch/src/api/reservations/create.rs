@@ -4,14 +4,14 @@ use crate::api::types::NewParameters;
 use crate::model::accept;
 use crate::model::cloud::ProviderKind;
 use crate::model::form::LaunchForm;
-use crate::model::params::AskedImage;
+use crate::model::params::RequestedImage;
 use axum::Json;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
 use uuid::Uuid;
 
-use super::super::Desk;
+use super::super::LaunchState;
 use super::super::launches::create::idempotency_key;
 use super::super::launches::find::find;
 use super::super::principal::TenantPrincipal;
@@ -40,13 +40,13 @@ macro_rules! create {
             )
         )]
         pub(in crate::api) async fn $name(
-            State(desk): State<Desk>,
+            State(shared): State<LaunchState>,
             principal: TenantPrincipal,
             headers: HeaderMap,
             JsonBody(new): JsonBody<wire::$request>,
         ) -> Result<Response, Failure> {
             let image = image(&new.image_id);
-            create(&desk, &principal, &headers, ProviderKind::$kind, image, Some(new.into())).await
+            create(&shared, &principal, &headers, ProviderKind::$kind, image, Some(new.into())).await
         }
     };
 }
@@ -79,34 +79,34 @@ create!(
     )
 )]
 pub(in crate::api) async fn create_noop_reservation(
-    State(desk): State<Desk>,
+    State(shared): State<LaunchState>,
     principal: TenantPrincipal,
     headers: HeaderMap,
 ) -> Result<Response, Failure> {
-    create(&desk, &principal, &headers, ProviderKind::Noop, AskedImage::None, None).await
+    create(&shared, &principal, &headers, ProviderKind::Noop, RequestedImage::None, None).await
 }
 
 async fn create(
-    desk: &Desk,
+    shared: &LaunchState,
     principal: &TenantPrincipal,
     headers: &HeaderMap,
     provider: ProviderKind,
-    image: AskedImage,
+    image: RequestedImage,
     parameters: Option<NewParameters>,
 ) -> Result<Response, Failure> {
     let form = LaunchForm { provider, image, parameters, profile: None };
-    let (launches, engine, who) = (&desk.door.launches, &desk.app.engine, &principal.requester);
+    let (launches, engine, who) = (&shared.api_parts.launches, &shared.app.engine, &principal.owner);
     let key = idempotency_key(headers)?;
     let accepted = accept::launch(launches, engine, who, principal.identity.as_ref(), &form, key).await?;
-    let found = find(desk, principal, &accepted.launch.to_string(), Verb::Write).await?;
+    let found = find(shared, principal, &accepted.launch.to_string(), Verb::Write).await?;
     Ok((about(&accepted.launch), Json(wire::ProviderReservation::from(&found.view))).into_response())
 }
 
 /// A UUID is a compose; whatever else there is belongs to the cloud.
-fn image(text: &str) -> AskedImage {
+fn image(text: &str) -> RequestedImage {
     match (text, Uuid::try_parse(text)) {
-        ("", _) => AskedImage::None,
-        (_, Ok(id)) => AskedImage::Compose { id },
-        (id, Err(_)) => AskedImage::Cloud { id: id.to_owned() },
+        ("", _) => RequestedImage::None,
+        (_, Ok(id)) => RequestedImage::Compose { id },
+        (id, Err(_)) => RequestedImage::Cloud { id: id.to_owned() },
     }
 }

@@ -4,10 +4,10 @@ use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
 
-use super::super::Desk;
+use super::super::LaunchState;
 use super::super::launches::wait::{answer, look};
 use super::super::principal::TenantPrincipal;
-use super::super::query::{Asked, Number};
+use super::super::query::{QueryParams, RecordId};
 use super::wire;
 use server::http::Failure;
 
@@ -21,12 +21,12 @@ use server::http::Failure;
               (status = NOT_MODIFIED, description = "Nothing has happened."))
 )]
 pub(in crate::api) async fn get_reservation(
-    State(desk): State<Desk>,
+    State(shared): State<LaunchState>,
     principal: TenantPrincipal,
-    Number(id): Number,
-    asked: Asked,
+    RecordId(id): RecordId,
+    asked: QueryParams,
     headers: HeaderMap,
 ) -> Result<Response, Failure> {
-    let (found, is_known) = look(&desk, &principal, &id.to_string(), &asked, &headers).await?;
+    let (found, is_known) = look(&shared, &principal, &id.to_string(), &asked, &headers).await?;
     Ok(answer(&found, is_known, wire::Reservation::from(&found.view)))
 }

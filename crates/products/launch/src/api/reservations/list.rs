@@ -7,12 +7,12 @@ use axum::extract::State;
 use engine::Resource;
 use engine::store::ResourceQuery;
 
-use super::super::Desk;
+use super::super::LaunchState;
 use super::super::launches::find::listed;
 use super::super::launches::list::{newest_first, providers};
 use super::super::paging::Paging;
 use super::super::principal::TenantPrincipal;
-use super::super::query::Asked;
+use super::super::query::QueryParams;
 use super::wire;
 use crate::api::error;
 use server::http::Failure;
@@ -27,14 +27,14 @@ use server::http::Failure;
     responses((status = OK, body = wire::ReservationList, description = "A page of reservations."))
 )]
 pub(in crate::api) async fn list_reservations(
-    State(desk): State<Desk>,
+    State(shared): State<LaunchState>,
     principal: TenantPrincipal,
     paging: Paging,
-    asked: Asked,
+    asked: QueryParams,
 ) -> Result<Json<wire::ReservationList>, Failure> {
     let query = ResourceQuery {
         kind: LaunchRecord::KIND.to_owned(),
-        tenant: Some(principal.requester.tenant()),
+        tenant: Some(principal.owner.tenant()),
         labels: vec![("provider".to_owned(), providers(&principal, None)?)],
         ..ResourceQuery::default()
     };
@@ -42,10 +42,10 @@ pub(in crate::api) async fn list_reservations(
         None | Some("id") => {
             let (limit, offset) = paging.window();
             let page = ResourceQuery { limit, offset, counts: true, ..query };
-            let page = desk.app.engine.resources(&page).await?;
+            let page = shared.app.engine.resources(&page).await?;
             (page.rows, page.total.unwrap_or(0))
         }
-        Some("-id") => newest_first(&desk, query, &paging).await?,
+        Some("-id") => newest_first(&shared, query, &paging).await?,
         Some(_) => return Err(error::invalid("sort", "it must be id or -id")),
     };
     let views: Vec<View> = rows.iter().filter_map(listed).collect();

@@ -4,10 +4,10 @@ use crate::model::cloud::ProviderKind;
 use axum::Json;
 use axum::extract::State;
 
-use super::super::Desk;
+use super::super::LaunchState;
 use super::super::launches::find::find;
 use super::super::principal::TenantPrincipal;
-use super::super::query::Number;
+use super::super::query::RecordId;
 use super::super::rights::Verb;
 use super::super::wire::Error;
 use super::wire::{self, ProviderReservation};
@@ -25,11 +25,11 @@ macro_rules! get {
                       (status = BAD_REQUEST, body = Error, description = "It is of another type."))
         )]
         pub(in crate::api) async fn $name(
-            State(desk): State<Desk>,
+            State(shared): State<LaunchState>,
             principal: TenantPrincipal,
-            Number(id): Number,
+            RecordId(id): RecordId,
         ) -> Result<Json<ProviderReservation>, Failure> {
-            get(&desk, &principal, ProviderKind::$kind, id).await
+            get(&shared, &principal, ProviderKind::$kind, id).await
         }
     };
 }
@@ -52,12 +52,12 @@ get!(
 );
 
 async fn get(
-    desk: &Desk,
+    shared: &LaunchState,
     principal: &TenantPrincipal,
     kind: ProviderKind,
     id: i64,
 ) -> Result<Json<ProviderReservation>, Failure> {
-    let found = find(desk, principal, &id.to_string(), Verb::Read).await?;
+    let found = find(shared, principal, &id.to_string(), Verb::Read).await?;
     let is = found.view.record.provider;
     if is != kind {
         return Err(error::invalid("type", format!("this reservation is of the type {is}")));

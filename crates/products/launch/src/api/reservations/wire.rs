@@ -2,7 +2,7 @@
 
 use crate::model::cloud::ProviderKind;
 use crate::model::params::LaunchParameters;
-use crate::model::record::ShownImage;
+use crate::model::record::ImageSummary;
 use crate::model::status::View;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -159,9 +159,9 @@ fn pubkey_id(given: &LaunchParameters) -> Option<i64> {
 
 fn image_id(view: &View) -> String {
     match &view.record.image {
-        ShownImage::Cloud { id } => id.clone(),
-        ShownImage::Compose { id } => id.to_string(),
-        ShownImage::None | ShownImage::Build { .. } => String::new(),
+        ImageSummary::Cloud { id } => id.clone(),
+        ImageSummary::Compose { id } => id.to_string(),
+        ImageSummary::None | ImageSummary::Build { .. } => String::new(),
     }
 }
 

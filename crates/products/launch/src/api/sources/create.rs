@@ -9,7 +9,7 @@ use axum::response::IntoResponse;
 use engine::secret::SecretString;
 
 use super::super::principal::TenantPrincipal;
-use super::super::{BASE, Desk, wire};
+use super::super::{BASE, LaunchState, wire};
 use crate::api::error;
 use server::audit::about;
 use server::http::Failure;
@@ -28,7 +28,7 @@ use server::http::body::JsonBody;
     )
 )]
 pub(in crate::api) async fn create_source(
-    State(desk): State<Desk>,
+    State(shared): State<LaunchState>,
     principal: TenantPrincipal,
     JsonBody(new): JsonBody<wire::NewSource>,
 ) -> Result<impl IntoResponse, Failure> {
@@ -37,8 +37,8 @@ pub(in crate::api) async fn create_source(
         name: new.name.clone(),
         access: access(new)?,
     };
-    let launches = &desk.door.launches;
-    let source = accounts::create(launches, &desk.app.engine, &principal.requester, &new).await?;
+    let launches = &shared.api_parts.launches;
+    let source = accounts::create(launches, &shared.app.engine, &principal.owner, &new).await?;
     let path = format!("{BASE}/sources/{}", source.id);
     Ok((
         StatusCode::CREATED,

@@ -4,7 +4,7 @@ use crate::model::accounts;
 use axum::extract::State;
 use axum::http::StatusCode;
 
-use super::super::Desk;
+use super::super::LaunchState;
 use super::super::principal::TenantPrincipal;
 use super::super::query::Name;
 use server::http::Failure;
@@ -23,10 +23,10 @@ use server::http::Failure;
     )
 )]
 pub(in crate::api) async fn delete_source(
-    State(desk): State<Desk>,
+    State(shared): State<LaunchState>,
     principal: TenantPrincipal,
     Name(id): Name,
 ) -> Result<StatusCode, Failure> {
-    accounts::delete(&desk.door.launches, &desk.app.engine, &principal.requester, &id).await?;
+    accounts::delete(&shared.api_parts.launches, &shared.app.engine, &principal.owner, &id).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -6,7 +6,7 @@ use axum::extract::State;
 
 use super::super::principal::TenantPrincipal;
 use super::super::query::Name;
-use super::super::{Desk, wire};
+use super::super::{LaunchState, wire};
 use server::http::Failure;
 
 /// Shows a source.
@@ -16,10 +16,10 @@ use server::http::Failure;
     responses((status = OK, body = wire::Source, description = "The source."))
 )]
 pub(in crate::api) async fn get_source(
-    State(desk): State<Desk>,
+    State(shared): State<LaunchState>,
     principal: TenantPrincipal,
     Name(id): Name,
 ) -> Result<Json<wire::Source>, Failure> {
-    let source = accounts::get(&desk.door.launches, &principal.requester, &id).await?;
+    let source = accounts::get(&shared.api_parts.launches, &principal.owner, &id).await?;
     Ok(Json(source.into()))
 }

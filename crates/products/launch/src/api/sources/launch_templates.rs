@@ -7,8 +7,8 @@ use axum::extract::State;
 
 use super::super::paging::Paging;
 use super::super::principal::TenantPrincipal;
-use super::super::query::{Asked, Name};
-use super::super::{Desk, wire};
+use super::super::query::{Name, QueryParams};
+use super::super::{LaunchState, wire};
 use server::http::Failure;
 
 /// What clouds give at most.
@@ -32,16 +32,16 @@ const LIMIT_MAX: u32 = 200;
     )
 )]
 pub(in crate::api) async fn launch_templates(
-    State(desk): State<Desk>,
+    State(shared): State<LaunchState>,
     principal: TenantPrincipal,
     Name(id): Name,
-    asked: Asked,
+    asked: QueryParams,
     paging: Paging,
 ) -> Result<Json<wire::TemplateList>, Failure> {
     let paging = paging.at_most(LIMIT_MAX);
     let page = Page { limit: paging.limit, token: asked.text("token")?.map(str::to_owned) };
     let region = asked.text("region")?;
-    let found = sources::templates(&desk.door.launches, &principal.requester, &id, region, &page).await?;
+    let found = sources::templates(&shared.api_parts.launches, &principal.owner, &id, region, &page).await?;
     let next = found.next.map(|token| paging.next_by_token(&token)).unwrap_or_default();
     let data = found.items.into_iter().map(|one| wire::Template { id: one.id, name: one.name }).collect();
     let links = wire::TokenLinks { previous: String::new(), next };

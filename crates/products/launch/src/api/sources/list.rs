@@ -6,8 +6,8 @@ use axum::extract::State;
 
 use super::super::paging::Paging;
 use super::super::principal::TenantPrincipal;
-use super::super::query::Asked;
-use super::super::{Desk, wire};
+use super::super::query::QueryParams;
+use super::super::{LaunchState, wire};
 use server::http::Failure;
 
 /// Lists the accounts in clouds that the organisation lets us use.
@@ -22,13 +22,13 @@ use server::http::Failure;
     responses((status = OK, body = wire::SourceList, description = "A page of sources."))
 )]
 pub(in crate::api) async fn list_sources(
-    State(desk): State<Desk>,
+    State(shared): State<LaunchState>,
     principal: TenantPrincipal,
-    asked: Asked,
+    asked: QueryParams,
     paging: Paging,
 ) -> Result<Json<wire::SourceList>, Failure> {
     let provider = asked.text("provider")?.map(super::provider_named).transpose()?;
-    let all = accounts::list(&desk.door.launches, &principal.requester, provider).await?;
+    let all = accounts::list(&shared.api_parts.launches, &principal.owner, provider).await?;
     let metadata = paging.metadata(u64::try_from(all.len()).unwrap_or(u64::MAX));
     let data = paging.cut(all).map(wire::Source::from).collect();
     Ok(Json(wire::SourceList { data, metadata }))

@@ -6,7 +6,7 @@ use axum::http::StatusCode;
 
 use super::super::principal::TenantPrincipal;
 use super::super::query::Name;
-use super::super::{Desk, wire};
+use super::super::{LaunchState, wire};
 use server::http::Failure;
 
 /// Whether a source lets us in.
@@ -22,10 +22,10 @@ use server::http::Failure;
     )
 )]
 pub(in crate::api) async fn source_status(
-    State(desk): State<Desk>,
+    State(shared): State<LaunchState>,
     principal: TenantPrincipal,
     Name(id): Name,
 ) -> Result<StatusCode, Failure> {
-    sources::status(&desk.door.launches, &principal.requester, &id).await?;
+    sources::status(&shared.api_parts.launches, &principal.owner, &id).await?;
     Ok(StatusCode::OK)
 }

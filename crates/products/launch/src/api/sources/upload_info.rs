@@ -6,7 +6,7 @@ use axum::extract::State;
 
 use super::super::principal::TenantPrincipal;
 use super::super::query::Name;
-use super::super::{Desk, wire};
+use super::super::{LaunchState, wire};
 use server::http::Failure;
 
 /// Whom an image is to be shared with.
@@ -22,9 +22,9 @@ use server::http::Failure;
     )
 )]
 pub(in crate::api) async fn upload_info(
-    State(desk): State<Desk>,
+    State(shared): State<LaunchState>,
     principal: TenantPrincipal,
     Name(id): Name,
 ) -> Result<Json<wire::UploadInfo>, Failure> {
-    Ok(Json(sources::upload_info(&desk.door.launches, &principal.requester, &id).await?.into()))
+    Ok(Json(sources::upload_info(&shared.api_parts.launches, &principal.owner, &id).await?.into()))
 }

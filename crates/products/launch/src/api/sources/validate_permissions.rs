@@ -5,8 +5,8 @@ use axum::Json;
 use axum::extract::State;
 
 use super::super::principal::TenantPrincipal;
-use super::super::query::{Asked, Name};
-use super::super::{Desk, wire};
+use super::super::query::{Name, QueryParams};
+use super::super::{LaunchState, wire};
 use server::http::Failure;
 
 /// Whether a source lets us do all that a launch needs.
@@ -25,13 +25,13 @@ use server::http::Failure;
     )
 )]
 pub(in crate::api) async fn validate_permissions(
-    State(desk): State<Desk>,
+    State(shared): State<LaunchState>,
     principal: TenantPrincipal,
     Name(id): Name,
-    asked: Asked,
+    asked: QueryParams,
 ) -> Result<Json<wire::Validity>, Failure> {
     let region = asked.text("region")?;
-    let found = sources::permissions(&desk.door.launches, &principal.requester, &id, region).await?;
+    let found = sources::permissions(&shared.api_parts.launches, &principal.owner, &id, region).await?;
     let texts = |actions: &[&str]| actions.iter().map(|action| (*action).to_owned()).collect();
     Ok(Json(wire::Validity {
         valid: found.is_valid(),

@@ -4,16 +4,16 @@ use std::time::Duration;
 
 use crate::api::inventory::wire::Termination;
 use anyhow::Result;
-use api::client::{Look, Pace};
+use api::client::{PollInterval, PollResult};
 use clap::Args;
 use serde::Serialize;
 
 use crate::client::LaunchClient;
 use app::cli::Global;
-use app::cmd::wait::{Ended, Waiting};
+use app::cmd::wait::{WaitResult, Waiting};
 use app::config::Period;
 use app::exit::Exit;
-use app::output::{self, Answer, Cell, Mood, ProgressPrinter, Table, note};
+use app::output::{self, Cell, Mood, ProgressPrinter, Render, Table, note};
 use app::prompt::is_meant;
 
 /// A cloud takes a minute or two.
@@ -49,7 +49,7 @@ struct Terminations {
     items: Vec<Termination>,
 }
 
-impl Answer for Terminations {
+impl Render for Terminations {
     fn table(&self, is_wide: bool) -> Table {
         let mut columns = vec!["INSTANCE", "STATE", "ERROR"];
         columns.extend(is_wide.then_some("LAUNCH"));
@@ -85,14 +85,14 @@ pub(super) async fn run(global: &Global, args: &TerminateArgs, client: &LaunchCl
         note("nothing was terminated");
         return Ok(Exit::ERROR);
     }
-    let (mut items, mut refusal) = (Vec::new(), None);
+    let (mut items, mut error_response) = (Vec::new(), None);
     for instance in &args.instances {
         match client.terminate(instance).await {
             Ok(asked) => items.push(asked),
             // The others can go all the same.
             Err(error) => {
                 note(format!("{instance}: {error}"));
-                refusal.get_or_insert(error);
+                error_response.get_or_insert(error);
             }
         }
     }
@@ -102,7 +102,7 @@ pub(super) async fn run(global: &Global, args: &TerminateArgs, client: &LaunchCl
     if !items.is_empty() {
         output::print(global.output, &Terminations { items })?;
     }
-    if let Some(error) = refusal {
+    if let Some(error) = error_response {
         return Err(error.into());
     }
     if is_asked {
@@ -121,17 +121,17 @@ impl TerminateArgs {
                 *item = seen.termination.unwrap_or_else(|| item.clone());
             }
             let is_over = items.iter().all(|item| item.state != UNDER_WAY);
-            Ok(if is_over { Look::over(()) } else { Look::going((), "under way") })
+            Ok(if is_over { PollResult::over(()) } else { PollResult::going((), "under way") })
         };
         let waiting = Waiting {
             what: "the termination".to_owned(),
             way_back: app::hint::command("inventory"),
-            pace: Pace::new(LOOK_EVERY, LOOK_EVERY, Some(limit)),
+            interval: PollInterval::new(LOOK_EVERY, LOOK_EVERY, Some(limit)),
             limit,
         };
         Ok(match waiting.until(&client.http, &mut ProgressPrinter::to_stderr(), look).await? {
-            Ended::With(()) => None,
-            Ended::Left(exit) => Some(exit),
+            WaitResult::With(()) => None,
+            WaitResult::Left(exit) => Some(exit),
         })
     }
 }

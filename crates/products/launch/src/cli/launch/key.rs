@@ -17,7 +17,7 @@ const NAME: &str = "key";
 
 /// A key as it is sent with the parameters of a launch.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Key {
+pub(super) enum KeyChoice {
     Kept {
         id: i64,
     },
@@ -25,18 +25,18 @@ pub(super) enum Key {
     New(NewPubkey),
 }
 
-impl Key {
+impl KeyChoice {
     /// What was given is a number, a file, or a name.
-    pub(super) async fn find(client: &LaunchClient, given: &str, name: Option<&str>) -> Result<Key> {
+    pub(super) async fn find(client: &LaunchClient, given: &str, name: Option<&str>) -> Result<KeyChoice> {
         if let Ok(id) = given.parse() {
-            return Ok(Key::Kept { id });
+            return Ok(KeyChoice::Kept { id });
         }
         let path = at_home(given);
         if path.exists() {
-            return Ok(Key::New(key_in_file("--key", &path.to_string_lossy(), name)?));
+            return Ok(KeyChoice::New(key_in_file("--key", &path.to_string_lossy(), name)?));
         }
         match named(client, given).await? {
-            Some(key) => Ok(Key::Kept { id: key.id }),
+            Some(key) => Ok(KeyChoice::Kept { id: key.id }),
             None => bail!(
                 "--key: there is no file {given}, and no public key has this name; `{}` shows them, and \
                  `ssh-keygen -t ed25519` makes one",
@@ -47,8 +47,8 @@ impl Key {
 
     pub(super) fn lay_over(self, parameters: &mut NewParameters) {
         (parameters.pubkey_id, parameters.pubkey) = match self {
-            Key::Kept { id } => (Some(id), None),
-            Key::New(key) => (None, Some(key)),
+            KeyChoice::Kept { id } => (Some(id), None),
+            KeyChoice::New(key) => (None, Some(key)),
         };
     }
 }
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_private_key_is_not_sent_to_anybody() {
+    fn a_private_key_is_not_sent_to_anyone() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let path = file.path().to_str().unwrap();
         let read = |text: &str| {
@@ -140,7 +140,7 @@ mod tests {
         let key = read("ssh-ed25519 AAAA ada\n").unwrap();
         assert_eq!(key, NewPubkey { name: "mine".into(), body: "ssh-ed25519 AAAA ada".into() });
         let mut parameters = NewParameters { pubkey_id: Some(7), ..NewParameters::default() };
-        Key::New(key.clone()).lay_over(&mut parameters);
+        KeyChoice::New(key.clone()).lay_over(&mut parameters);
         assert!(parameters == NewParameters { pubkey: Some(key), ..NewParameters::default() });
     }
 }

@@ -4,7 +4,7 @@ use crate::api::types::NewParameters;
 use anyhow::{Result, bail};
 use clap::Args;
 
-use super::key::Key;
+use super::key::KeyChoice;
 use crate::client::LaunchClient;
 
 #[derive(Debug, Default, Args)]
@@ -103,7 +103,7 @@ impl ParameterArgs {
             parameters.user_data = Some(app::given::text("--user-data", path)?);
         }
         if let Some(key) = &self.key {
-            Key::find(client, key, self.key_name.as_deref()).await?.lay_over(parameters);
+            KeyChoice::find(client, key, self.key_name.as_deref()).await?.lay_over(parameters);
         }
         Ok(())
     }

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::draft::{Draft, Missing};
 use super::image::{Arch, BuildDraft, ImageDraft};
-use super::key::{Key, key_in_file, own};
+use super::key::{KeyChoice, key_in_file, own};
 use crate::client::LaunchClient;
 use app::output::printable;
 use app::prompt::{Asker, Choice, Picked};
@@ -233,14 +233,14 @@ impl<'a> Wizard<'a> {
             let (name, found) = match picked {
                 Picked::Choice(index) if index < files.len() => {
                     let path = files[index].to_string_lossy();
-                    (path.to_string(), key_in_file("--key", &path, None).map(Key::New))
+                    (path.to_string(), key_in_file("--key", &path, None).map(KeyChoice::New))
                 }
                 Picked::Choice(index) => {
                     let key = &kept[index - files.len()];
-                    (key.name.clone(), Ok(Key::Kept { id: key.id }))
+                    (key.name.clone(), Ok(KeyChoice::Kept { id: key.id }))
                 }
                 Picked::Words(words) => {
-                    let found = Key::find(self.client, &words, None).await;
+                    let found = KeyChoice::find(self.client, &words, None).await;
                     (words, found)
                 }
             };

@@ -8,7 +8,7 @@ use super::find::named;
 use super::follow::WaitArgs;
 use crate::client::LaunchClient;
 use app::cli::Global;
-use app::cmd::wait::Ended;
+use app::cmd::wait::WaitResult;
 use app::exit::Exit;
 use app::output::note;
 use app::prompt::is_meant;
@@ -44,14 +44,14 @@ pub(super) async fn run(global: &Global, args: &CancelArgs, client: &LaunchClien
     }
     let asked = client.cancel(name, args.terminate).await?;
     match args.waiting.see_through(global, client, &asked, None).await? {
-        Ended::Left(exit) => Ok(exit),
-        Ended::With(over) if over.state == "cancelled" => {
+        WaitResult::Left(exit) => Ok(exit),
+        WaitResult::With(over) if over.state == "cancelled" => {
             print_for_scripts(global, &over)?;
             note(format!("launch {name} is cancelled"));
             Ok(Exit::GOOD)
         }
-        // It was over before the wish came, or something is left.
-        Ended::With(over) => {
+        // It was over before the control request came, or something is left.
+        WaitResult::With(over) => {
             conclude(global, &over)?;
             Ok(Exit::OPERATION_FAILED)
         }

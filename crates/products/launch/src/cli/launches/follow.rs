@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use api::client::{Look, News, Pace, Waited};
+use api::client::{PollInterval, PollResult, WaitEvent, Waited};
 use clap::Args;
 use engine::Timestamp;
 use tokio::time::{Instant, timeout};
@@ -13,7 +13,7 @@ use super::conclude::print_for_scripts;
 use super::printer::LaunchPrinter;
 use crate::client::{Launch, LaunchClient};
 use app::cli::Global;
-use app::cmd::wait::{Ended, or_come_back};
+use app::cmd::wait::{WaitResult, or_come_back};
 use app::config::Period;
 use app::exit::{Exit, TimedOut};
 use app::hint;
@@ -45,7 +45,7 @@ impl WaitArgs {
         client: &LaunchClient,
         asked: &Launch,
         before: Option<Timestamp>,
-    ) -> Result<Ended<Launch>> {
+    ) -> Result<WaitResult<Launch>> {
         let name = &asked.id.to_string();
         if global.output == Format::Name {
             output::data(name)?;
@@ -53,7 +53,7 @@ impl WaitArgs {
         if !self.wait {
             print_for_scripts(global, asked)?;
             note(format!("follow it: {}", way_back(name)));
-            return Ok(Ended::Left(Exit::GOOD));
+            return Ok(WaitResult::Left(Exit::GOOD));
         }
         let follow = Follow { name, before, limit: Some(self.timeout) };
         or_come_back(&way_back(name), follow.to_the_end(client, &mut LaunchPrinter::new())).await
@@ -91,7 +91,7 @@ impl Follow<'_> {
                 if asked_at.elapsed() < LONG_LOOK / 2 {
                     etag = None;
                 }
-                return Ok(Look::going(None, ""));
+                return Ok(PollResult::going(None, ""));
             };
             etag = version.etag;
             let launch = version.launch;
@@ -100,14 +100,14 @@ impl Follow<'_> {
                 unprinted = printer.borrow_mut().show(&launch).err();
             }
             let is_over = is_the_end || unprinted.is_some();
-            Ok(if is_over { Look::over(Some(launch)) } else { Look::going(None, "") })
+            Ok(if is_over { PollResult::over(Some(launch)) } else { PollResult::going(None, "") })
         };
-        let mut pace = Pace::new(PAUSE, PAUSE, None);
+        let mut interval = PollInterval::new(PAUSE, PAUSE, None);
         if self.limit.is_none() {
-            pace = pace.away_at_most(AWAY_LIMIT);
+            interval = interval.away_at_most(AWAY_LIMIT);
         }
-        let report = |news: News<'_>| printer.borrow_mut().news(&news);
-        let over = match client.http.wait_until(pace, look, report).await? {
+        let report = |updates: WaitEvent<'_>| printer.borrow_mut().updates(&updates);
+        let over = match client.http.wait_until(interval, look, report).await? {
             Waited::Over(launch) | Waited::Going(launch, _) => launch,
             Waited::Unknown(error) => return Err(error.into()),
         };

@@ -10,7 +10,7 @@ use super::show::state_cell;
 use crate::client::{Launch, LaunchClient};
 use app::cli::Global;
 use app::exit::Exit;
-use app::output::{self, Answer, Cell, Table, age, note};
+use app::output::{self, Cell, Render, Table, age, note};
 
 /// The most that is asked for in one call.
 const PAGE_MAX: usize = 200;
@@ -27,7 +27,7 @@ Examples:
 pub(super) struct ListArgs {
     /// Only those that stand like this; dirty ones have left something behind
     #[arg(long, value_enum, value_name = "STATE")]
-    state: Option<Wanted>,
+    state: Option<PhaseFilter>,
     /// Only those at this provider
     #[arg(long, value_name = "PROVIDER", value_parser = providers())]
     provider: Option<String>,
@@ -40,20 +40,20 @@ pub(super) struct ListArgs {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Wanted {
+enum PhaseFilter {
     Active,
     Succeeded,
     Failed,
     Dirty,
 }
 
-impl Wanted {
+impl PhaseFilter {
     fn as_str(self) -> &'static str {
         match self {
-            Wanted::Active => "active",
-            Wanted::Succeeded => "succeeded",
-            Wanted::Failed => "failed",
-            Wanted::Dirty => "dirty",
+            PhaseFilter::Active => "active",
+            PhaseFilter::Succeeded => "succeeded",
+            PhaseFilter::Failed => "failed",
+            PhaseFilter::Dirty => "dirty",
         }
     }
 }
@@ -72,7 +72,7 @@ struct Launches {
     items: Vec<Launch>,
 }
 
-impl Answer for Launches {
+impl Render for Launches {
     fn table(&self, is_wide: bool) -> Table {
         let now = WallClock.now();
         let mut columns = vec!["ID", "STATE", "PROVIDER", "NAME", "REGION", "TYPE", "INSTANCES", "CREATED"];

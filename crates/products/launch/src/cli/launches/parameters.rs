@@ -10,7 +10,7 @@ use super::find::named;
 use super::follow::WaitArgs;
 use crate::client::LaunchClient;
 use app::cli::Global;
-use app::cmd::wait::Ended;
+use app::cmd::wait::WaitResult;
 use app::exit::Exit;
 
 const EXAMPLES: &str = "\
@@ -23,7 +23,7 @@ The first parameters that fit count. The same again are welcome, others are refu
 /// Say where and how to launch an image that is built by `launch --deferred`
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
-pub(super) struct GiveArgs {
+pub(super) struct ParametersArgs {
     /// The launch: its id, the beginning or end of it, or its number
     #[arg(value_name = "LAUNCH")]
     launch: String,
@@ -36,7 +36,7 @@ pub(super) struct GiveArgs {
     waiting: WaitArgs,
 }
 
-pub(super) async fn run(global: &Global, args: &GiveArgs, client: &LaunchClient) -> Result<Exit> {
+pub(super) async fn run(global: &Global, args: &ParametersArgs, client: &LaunchClient) -> Result<Exit> {
     if args.parameters.is_empty() && args.file.is_none() {
         bail!("which parameters? Give --source, --type and --key, or --file");
     }
@@ -45,9 +45,9 @@ pub(super) async fn run(global: &Global, args: &GiveArgs, client: &LaunchClient)
     let mut parameters: NewParameters = in_file.unwrap_or_default();
     args.parameters.lay_over(client, &mut parameters).await?;
     let launch = named(client, &args.launch).await?;
-    let taken = client.give(&launch, &parameters).await?;
+    let taken = client.submit_parameters(&launch, &parameters).await?;
     match args.waiting.see_through(global, client, &taken, None).await? {
-        Ended::Left(exit) => Ok(exit),
-        Ended::With(over) => conclude(global, &over),
+        WaitResult::Left(exit) => Ok(exit),
+        WaitResult::With(over) => conclude(global, &over),
     }
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use anyhow::Result;
-use api::client::News;
+use api::client::WaitEvent;
 
 use crate::api::types::Step;
 use crate::client::Launch;
@@ -47,8 +47,9 @@ impl LaunchPrinter {
         if launch.state == "waiting_parameters" && !self.has_asked {
             self.has_asked = true;
             let id = launch.id;
-            let give = format!("launches parameters {id} --source ID --type TYPE --key KEY");
-            self.progress.permanent(&format!("it waits for its parameters: {}", hint::command(&give)));
+            let submit_parameters = format!("launches parameters {id} --source ID --type TYPE --key KEY");
+            self.progress
+                .permanent(&format!("it waits for its parameters: {}", hint::command(&submit_parameters)));
         }
         if let Some(step) = launch.current() {
             self.progress.line(&line(step, launch.waits_for.as_deref()));
@@ -56,9 +57,9 @@ impl LaunchPrinter {
         Ok(())
     }
 
-    pub(super) fn news(&mut self, news: &News<'_>) {
-        if matches!(news, News::Away(_)) {
-            self.progress.news(news);
+    pub(super) fn updates(&mut self, updates: &WaitEvent<'_>) {
+        if matches!(updates, WaitEvent::Away(_)) {
+            self.progress.updates(updates);
         }
     }
 

@@ -8,7 +8,7 @@ use super::find::named;
 use super::follow::WaitArgs;
 use crate::client::LaunchClient;
 use app::cli::Global;
-use app::cmd::wait::Ended;
+use app::cmd::wait::WaitResult;
 use app::exit::Exit;
 
 #[derive(Debug, Args)]
@@ -32,8 +32,8 @@ pub(super) async fn run(
     let before = client.launch(name).await?.finished_at;
     let asked = client.ask(name, verb).await?;
     match args.waiting.see_through(global, client, &asked, before).await? {
-        Ended::Left(exit) => Ok(exit),
-        Ended::With(over) => {
+        WaitResult::Left(exit) => Ok(exit),
+        WaitResult::With(over) => {
             let exit = conclude(global, &over)?;
             // A clean-up is good when nothing is left, although the launch has failed for good.
             Ok(if verb == "cleanup" && over.state != "failed_dirty" { Exit::GOOD } else { exit })

@@ -9,7 +9,7 @@ use super::follow::{Follow, way_back};
 use super::printer::LaunchPrinter;
 use crate::client::LaunchClient;
 use app::cli::Global;
-use app::cmd::wait::{Ended, or_come_back};
+use app::cmd::wait::{WaitResult, or_come_back};
 use app::config::Period;
 use app::exit::Exit;
 use app::output::{self, Format};
@@ -40,12 +40,12 @@ pub(super) async fn run(global: &Global, args: &WatchArgs, client: &LaunchClient
     let ended = or_come_back(&way_back(name), follow.to_the_end(client, &mut printer)).await?;
     drop(printer);
     match ended {
-        Ended::Left(exit) => Ok(exit),
+        WaitResult::Left(exit) => Ok(exit),
         // The last item of a stream is its end already.
-        Ended::With(over) if is_stream => {
+        WaitResult::With(over) if is_stream => {
             Ok(if over.has_succeeded() { Exit::GOOD } else { Exit::OPERATION_FAILED })
         }
-        Ended::With(over) => {
+        WaitResult::With(over) => {
             if global.output == Format::Name {
                 output::data(&over.state)?;
             }

@@ -10,9 +10,9 @@ use super::super::launches::view::{stage, when};
 use super::super::new::field::sentence;
 use super::super::new::image::title;
 use super::super::{LAUNCH, may_launch};
-use console::list::{Filtered, Place};
+use console::list::{Filtered, ListPosition};
 use console::parts::{Chip, Icon, Pager, Tone};
-use console::{Shell, Trouble, Visitor};
+use console::{PageError, Shell, SignedIn};
 
 const SHOWN: u64 = 25;
 const STATUSES: [(&str, &str); 3] =
@@ -38,7 +38,7 @@ impl Filters {
 
 #[derive(Template)]
 #[template(path = "images/list.html")]
-struct List {
+struct ImageListPage {
     filters: Filters,
     rows: Rows,
 }
@@ -52,10 +52,10 @@ pub(super) struct Rows {
     pager: Pager,
 }
 
-pub(super) async fn list(visitor: Visitor, Query(filters): Query<Filters>) -> Response {
-    match filters.rows(&visitor).await {
-        Ok(rows) => Shell::new(&visitor, &super::SECTION, "Images").page(&List { filters, rows }),
-        Err(trouble) => trouble.page(&visitor),
+pub(super) async fn list(signed_in: SignedIn, Query(filters): Query<Filters>) -> Response {
+    match filters.rows(&signed_in).await {
+        Ok(rows) => Shell::new(&signed_in, &super::SECTION, "Images").page(&ImageListPage { filters, rows }),
+        Err(page_error) => page_error.page(&signed_in),
     }
 }
 
@@ -71,13 +71,13 @@ impl Filtered for Filters {
         ("cursor", &self.cursor)
     }
 
-    async fn rows(&self, visitor: &Visitor) -> Result<Rows, Trouble> {
-        let place = Place::new(&self.cursor, SHOWN);
+    async fn rows(&self, signed_in: &SignedIn) -> Result<Rows, PageError> {
+        let place = ListPosition::new(&self.cursor, SHOWN);
         let at = format!("{LAUNCH}/images?limit={SHOWN}&offset={}", place.offset);
-        let found: ImageList = visitor.api.get(&at).await?;
+        let found: ImageList = signed_in.api.get(&at).await?;
         let pager = self.pager(place.next(found.metadata.total).as_deref());
         let rows = found.data.into_iter().filter(|image| self.fits(image)).collect();
-        Ok(Rows { rows, is_filtered: !self.is_none(), may_launch: may_launch(visitor), pager })
+        Ok(Rows { rows, is_filtered: !self.is_none(), may_launch: may_launch(signed_in), pager })
     }
 }
 

@@ -3,7 +3,7 @@
 
 use super::super::LAUNCH;
 use crate::api::inventory::list::{Inventory, InventoryItem};
-use console::{Api, Trouble, path};
+use console::{ApiClient, PageError, path};
 use serde::Deserialize;
 
 /// How many launches the API goes through at a time, which is the most that it does.
@@ -57,14 +57,14 @@ impl Filters {
     }
 }
 
-pub(super) struct Found {
+pub(super) struct FilteredInstances {
     pub(super) items: Vec<InventoryItem>,
     /// Where the next page begins.
     pub(super) next: Option<String>,
 }
 
 /// A page of machines that fit.
-pub(super) async fn find(api: &Api, filters: &Filters) -> Result<Found, Trouble> {
+pub(super) async fn find(api: &ApiClient, filters: &Filters) -> Result<FilteredInstances, PageError> {
     let mut after = Some(filters.cursor.clone()).filter(|cursor| cursor.parse::<i64>().is_ok());
     let mut items = Vec::new();
     for _ in 0..LOOKS_MAX {
@@ -77,7 +77,7 @@ pub(super) async fn find(api: &Api, filters: &Filters) -> Result<Found, Trouble>
             break;
         }
     }
-    Ok(Found { items, next: after })
+    Ok(FilteredInstances { items, next: after })
 }
 
 /// The place in the link to the next page.

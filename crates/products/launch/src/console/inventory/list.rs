@@ -14,7 +14,7 @@ use super::filter::{Filters, find};
 use super::sheet;
 use console::list::Filtered;
 use console::parts::Pager;
-use console::{CsrfToken, Shell, Trouble, Visitor};
+use console::{CsrfToken, PageError, Shell, SignedIn};
 
 const STATES: [(&str, &str); 7] = [
     ("there", "not terminated"),
@@ -28,7 +28,7 @@ const STATES: [(&str, &str); 7] = [
 
 #[derive(Template)]
 #[template(path = "inventory/list.html")]
-struct List {
+struct InventoryPage {
     filters: Filters,
     rows: Rows,
 }
@@ -36,7 +36,7 @@ struct List {
 #[derive(Template)]
 #[template(path = "inventory/rows.html")]
 pub(super) struct Rows {
-    rows: Vec<Row>,
+    rows: Vec<InventoryRow>,
     is_filtered: bool,
     has_more: bool,
     rights: Rights,
@@ -50,29 +50,31 @@ struct Rights {
     terminates: bool,
 }
 
-struct Row {
+struct InventoryRow {
     item: InventoryItem,
     login: Option<String>,
     can_terminate: bool,
 }
 
-pub(super) async fn list(visitor: Visitor, Query(filters): Query<Filters>) -> Response {
-    match filters.rows(&visitor).await {
-        Ok(rows) => Shell::new(&visitor, &super::SECTION, "Inventory").page(&List { filters, rows }),
-        Err(trouble) => trouble.page(&visitor),
+pub(super) async fn list(signed_in: SignedIn, Query(filters): Query<Filters>) -> Response {
+    match filters.rows(&signed_in).await {
+        Ok(rows) => {
+            Shell::new(&signed_in, &super::SECTION, "Inventory").page(&InventoryPage { filters, rows })
+        }
+        Err(page_error) => page_error.page(&signed_in),
     }
 }
 
 /// `GET /console/inventory.csv`
-pub(super) async fn csv(visitor: Visitor, Query(filters): Query<Filters>) -> Response {
-    match find(&visitor.api, &filters).await {
+pub(super) async fn csv(signed_in: SignedIn, Query(filters): Query<Filters>) -> Response {
+    match find(&signed_in.api, &filters).await {
         Ok(found) => {
             let made = found.items.iter().filter(|item| item.instance_id.is_some());
             let name = "attachment; filename=\"inventory.csv\"";
             let headers = [(CONTENT_TYPE, "text/csv; charset=utf-8"), (CONTENT_DISPOSITION, name)];
             (headers, sheet::of_items(made)).into_response()
         }
-        Err(trouble) => trouble.page(&visitor),
+        Err(page_error) => page_error.page(&signed_in),
     }
 }
 
@@ -94,26 +96,26 @@ impl Filtered for Filters {
         ("cursor", &self.cursor)
     }
 
-    async fn rows(&self, visitor: &Visitor) -> Result<Rows, Trouble> {
-        let found = find(&visitor.api, self).await?;
-        let launches = may_launch(visitor);
+    async fn rows(&self, signed_in: &SignedIn) -> Result<Rows, PageError> {
+        let found = find(&signed_in.api, self).await?;
+        let launches = may_launch(signed_in);
         Ok(Rows {
             is_filtered: !self.is_none(),
             has_more: found.next.is_some(),
-            rights: Rights { launches, terminates: may_control(visitor) },
-            csrf: visitor.csrf.clone(),
+            rights: Rights { launches, terminates: may_control(signed_in) },
+            csrf: signed_in.csrf.clone(),
             pager: self.pager(found.next.as_deref()),
             rows: found.items.into_iter().map(row).collect(),
         })
     }
 }
 
-fn row(item: InventoryItem) -> Row {
+fn row(item: InventoryItem) -> InventoryRow {
     let lives = item.state.as_deref().is_some_and(|state| !is_gone(state));
     let address = item.detail.public_ipv4.as_deref().or(item.detail.public_dns.as_deref());
     let login = address.filter(|_| lives).and_then(|to| ssh_command(&item.provider, to));
     let is_over =
         ["succeeded", "succeeded_with_warnings", "failed", "cancelled", "abandoned", "failed_dirty"]
             .contains(&item.launch_state.as_str());
-    Row { login, can_terminate: lives && is_over && item.instance_id.is_some(), item }
+    InventoryRow { login, can_terminate: lives && is_over && item.instance_id.is_some(), item }
 }

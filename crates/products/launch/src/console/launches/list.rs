@@ -9,9 +9,9 @@ use serde::Deserialize;
 
 use super::super::{LAUNCH, may_launch};
 use super::view::{duration, image, stage, title, when};
-use console::list::{Filtered, Place};
+use console::list::{Filtered, ListPosition};
 use console::parts::Pager;
-use console::{Shell, Trouble, Visitor};
+use console::{PageError, Shell, SignedIn};
 
 const SHOWN: u64 = 50;
 /// What the API filters by, and how people say it.
@@ -33,7 +33,7 @@ pub(super) struct Filters {
 
 #[derive(Template)]
 #[template(path = "launches/list.html")]
-struct List {
+struct LaunchListPage {
     filters: Filters,
     rows: Rows,
 }
@@ -48,10 +48,12 @@ pub(super) struct Rows {
     pager: Pager,
 }
 
-pub(super) async fn list(visitor: Visitor, Query(filters): Query<Filters>) -> Response {
-    match filters.rows(&visitor).await {
-        Ok(rows) => Shell::new(&visitor, &super::SECTION, "Launches").page(&List { filters, rows }),
-        Err(trouble) => trouble.page(&visitor),
+pub(super) async fn list(signed_in: SignedIn, Query(filters): Query<Filters>) -> Response {
+    match filters.rows(&signed_in).await {
+        Ok(rows) => {
+            Shell::new(&signed_in, &super::SECTION, "Launches").page(&LaunchListPage { filters, rows })
+        }
+        Err(page_error) => page_error.page(&signed_in),
     }
 }
 
@@ -67,17 +69,17 @@ impl Filtered for Filters {
         ("cursor", &self.cursor)
     }
 
-    async fn rows(&self, visitor: &Visitor) -> Result<Rows, Trouble> {
-        let place = Place::new(&self.cursor, SHOWN);
+    async fn rows(&self, signed_in: &SignedIn) -> Result<Rows, PageError> {
+        let place = ListPosition::new(&self.cursor, SHOWN);
         let (limit, offset) = (SHOWN.to_string(), place.offset.to_string());
         let query = self.with(&[("limit", &limit), ("offset", &offset)]);
-        let found: LaunchList = visitor.api.get(&format!("{LAUNCH}/launches{query}")).await?;
+        let found: LaunchList = signed_in.api.get(&format!("{LAUNCH}/launches{query}")).await?;
         let total = found.metadata.total;
         Ok(Rows {
             launches: found.data,
             total,
             is_filtered: !self.is_none(),
-            may_launch: may_launch(visitor),
+            may_launch: may_launch(signed_in),
             pager: self.pager(place.next(total).as_deref()),
         })
     }

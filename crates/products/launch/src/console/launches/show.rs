@@ -11,24 +11,24 @@ use uuid::Uuid;
 use super::super::inventory::sheet;
 use super::super::new::field::sentence;
 use super::super::{LAUNCH, may_control, may_launch};
-use super::view::{self, Line, Machine, stage, when};
-use console::live::{About, OpenPage, Picture, stream};
-use console::{Api, CsrfToken, Shell, Trouble, Visitor, path};
+use super::view::{self, InstanceRow, StepLine, stage, when};
+use console::live::{LiveTopic, OpenPage, Picture, stream};
+use console::{ApiClient, CsrfToken, PageError, Shell, SignedIn, path};
 
 #[derive(Template)]
 #[template(path = "launches/show.html")]
-struct Show {
+struct LaunchView {
     title: String,
-    now: Now,
+    now: LaunchPart,
 }
 
 /// The part of the page that changes.
 #[derive(Template)]
 #[template(path = "launches/now.html")]
-struct Now {
+struct LaunchPart {
     launch: Launch,
-    lines: Vec<Line>,
-    machines: Vec<Machine>,
+    lines: Vec<StepLine>,
+    machines: Vec<InstanceRow>,
     rights: Rights,
     csrf: CsrfToken,
 }
@@ -41,43 +41,43 @@ struct Rights {
     looks: bool,
 }
 
-pub(super) async fn show(visitor: Visitor, Path(id): Path<String>) -> Response {
-    match now(&visitor, &id).await {
+pub(super) async fn show(signed_in: SignedIn, Path(id): Path<String>) -> Response {
+    match now(&signed_in, &id).await {
         Ok(now) => {
             let title = view::title(&now.launch);
-            Shell::new(&visitor, &super::SECTION, &title).page(&Show { title: title.clone(), now })
+            Shell::new(&signed_in, &super::SECTION, &title).page(&LaunchView { title: title.clone(), now })
         }
-        Err(trouble) => trouble.page(&visitor),
+        Err(page_error) => page_error.page(&signed_in),
     }
 }
 
-pub(super) async fn live(visitor: Visitor, Path(id): Path<String>) -> Response {
-    let about = match find(&visitor.api, &id).await {
+pub(super) async fn live(signed_in: SignedIn, Path(id): Path<String>) -> Response {
+    let about = match find(&signed_in.api, &id).await {
         Ok(launch) => launch.operation_id.and_then(|operation| Uuid::try_parse(&operation).ok()),
-        Err(trouble) => return trouble.page(&visitor),
+        Err(page_error) => return page_error.page(&signed_in),
     };
-    let about = about.map_or(About::Everything, |operation| About::Operation(OperationId(operation)));
-    let page = Open { visitor: visitor.clone(), id };
-    stream(&visitor, about, page)
+    let about = about.map_or(LiveTopic::Everything, |operation| LiveTopic::Operation(OperationId(operation)));
+    let page = LaunchLive { signed_in: signed_in.clone(), id };
+    stream(&signed_in, about, page)
 }
 
-struct Open {
-    visitor: Visitor,
+struct LaunchLive {
+    signed_in: SignedIn,
     id: String,
 }
 
-impl OpenPage for Open {
+impl OpenPage for LaunchLive {
     /// None is the last: it may begin again at any time, in another window.
-    async fn draw(&mut self) -> Result<Picture, Trouble> {
-        Ok(Picture::of(&now(&self.visitor, &self.id).await?))
+    async fn draw(&mut self) -> Result<Picture, PageError> {
+        Ok(Picture::of(&now(&self.signed_in, &self.id).await?))
     }
 }
 
 /// `GET /console/launches/{id}/machines.csv`
-pub(super) async fn machines(visitor: Visitor, Path(id): Path<String>) -> Response {
-    let launch = match find(&visitor.api, &id).await {
+pub(super) async fn machines(signed_in: SignedIn, Path(id): Path<String>) -> Response {
+    let launch = match find(&signed_in.api, &id).await {
         Ok(launch) => launch,
-        Err(trouble) => return trouble.page(&visitor),
+        Err(page_error) => return page_error.page(&signed_in),
     };
     let name = format!("attachment; filename=\"launch-{}.csv\"", launch.reservation_id);
     let text = sheet::of_launch(&launch);
@@ -85,24 +85,27 @@ pub(super) async fn machines(visitor: Visitor, Path(id): Path<String>) -> Respon
         .into_response()
 }
 
-pub(super) async fn find(api: &Api, id: &str) -> Result<Launch, Trouble> {
+pub(super) async fn find(api: &ApiClient, id: &str) -> Result<Launch, PageError> {
     api.get(&format!("{LAUNCH}/launches/{}", path::part(id))).await
 }
 
-async fn now(visitor: &Visitor, id: &str) -> Result<Now, Trouble> {
-    let launch = find(&visitor.api, id).await?;
-    let rights =
-        Rights { controls: may_control(visitor), launches: may_launch(visitor), looks: visitor.may_look() };
-    Ok(Now {
+async fn now(signed_in: &SignedIn, id: &str) -> Result<LaunchPart, PageError> {
+    let launch = find(&signed_in.api, id).await?;
+    let rights = Rights {
+        controls: may_control(signed_in),
+        launches: may_launch(signed_in),
+        looks: signed_in.may_look(),
+    };
+    Ok(LaunchPart {
         lines: view::lines(&launch),
         machines: view::machines(&launch),
         rights,
-        csrf: visitor.csrf.clone(),
+        csrf: signed_in.csrf.clone(),
         launch,
     })
 }
 
-impl Now {
+impl LaunchPart {
     fn is(&self, states: &[&str]) -> bool {
         states.contains(&self.launch.state.as_str())
     }

@@ -74,7 +74,7 @@ pub(crate) fn is_gone(state: &str) -> bool {
 }
 
 /// One step, ready to be shown.
-pub(crate) struct Line {
+pub(crate) struct StepLine {
     pub(crate) name: String,
     pub(crate) title: String,
     pub(crate) chip: Chip,
@@ -88,14 +88,14 @@ pub(crate) struct Line {
     pub(crate) waits_for: Option<String>,
 }
 
-pub(crate) fn lines(launch: &Launch) -> Vec<Line> {
+pub(crate) fn lines(launch: &Launch) -> Vec<StepLine> {
     launch.steps.iter().map(|step| line(step, launch)).collect()
 }
 
-fn line(step: &Step, launch: &Launch) -> Line {
+fn line(step: &Step, launch: &Launch) -> StepLine {
     let is_here = ["running", "waiting", "retrying", "compensating"].contains(&step.state.as_str());
     let took = step.started_at.zip(step.finished_at).map(|(began, ended)| span(ended.since(began)));
-    Line {
+    StepLine {
         name: step.name.clone(),
         title: step.title.clone(),
         chip: step_chip(&step.state),
@@ -111,7 +111,7 @@ fn line(step: &Step, launch: &Launch) -> Line {
 }
 
 /// A machine and how to log in.
-pub(crate) struct Machine {
+pub(crate) struct InstanceRow {
     pub(crate) id: String,
     pub(crate) chip: Chip,
     pub(crate) address: Option<String>,
@@ -119,15 +119,15 @@ pub(crate) struct Machine {
     pub(crate) login: Option<String>,
 }
 
-pub(crate) fn machines(launch: &Launch) -> Vec<Machine> {
+pub(crate) fn machines(launch: &Launch) -> Vec<InstanceRow> {
     launch.instances.iter().map(|one| of(one, &launch.provider)).collect()
 }
 
-fn of(one: &Instance, provider: &str) -> Machine {
+fn of(one: &Instance, provider: &str) -> InstanceRow {
     let address = one.detail.public().map(str::to_owned);
     let private = one.detail.private_ipv4.clone().or_else(|| one.detail.private_ipv6.clone());
     let login = address.as_deref().filter(|_| !is_gone(&one.state)).and_then(|to| ssh_command(provider, to));
-    Machine { id: one.instance_id.clone(), chip: machine(&one.state), address, private, login }
+    InstanceRow { id: one.instance_id.clone(), chip: machine(&one.state), address, private, login }
 }
 
 /// How long it took, or since when it goes on.

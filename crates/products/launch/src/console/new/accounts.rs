@@ -8,10 +8,10 @@ use axum::http::StatusCode;
 use axum::response::Response;
 
 use super::super::LAUNCH;
-use super::field::{Field, Said, sentence};
+use super::field::{FieldNote, FormField, sentence};
 use super::go::add_account;
 use console::parts::{Chip, Icon, Tone};
-use console::{Api, CsrfToken, Fields, Flash, Shell, Trouble, Visitor, confirm, path};
+use console::{ApiClient, CsrfToken, Fields, Flash, PageError, Shell, SignedIn, confirm, path};
 
 const AT: &str = "/console/launch/accounts";
 
@@ -23,64 +23,73 @@ struct Accounts {
     may_change: bool,
     /// What was typed, except secrets.
     typed: Fields,
-    trouble: Option<Trouble>,
+    page_error: Option<PageError>,
 }
 
 impl Accounts {
-    fn field(&self, name: &'static str, label: &'static str) -> Field {
-        let flaw = self.trouble.iter().flat_map(|trouble| &trouble.flaws).find(|flaw| flaw.field == name);
-        Field::new(name, label, self.typed.text(name), Said::from(flaw.cloned()))
+    fn field(&self, name: &'static str, label: &'static str) -> FormField {
+        let field_error = self
+            .page_error
+            .iter()
+            .flat_map(|page_error| &page_error.field_errors)
+            .find(|field_error| field_error.field == name);
+        FormField::new(name, label, self.typed.text(name), FieldNote::from(field_error.cloned()))
     }
 
     /// What is wrong with no field in particular.
     fn note(&self) -> Option<String> {
-        let trouble = self.trouble.as_ref()?;
+        let page_error = self.page_error.as_ref()?;
         let is_shown =
             |name: &str| ["name", "arn", "external_id", "access_key_id", "secret_access_key"].contains(&name);
-        let is_told = !trouble.flaws.is_empty() && trouble.flaws.iter().all(|flaw| is_shown(&flaw.field));
-        (!is_told).then(|| sentence(&trouble.line()))
+        let is_told = !page_error.field_errors.is_empty()
+            && page_error.field_errors.iter().all(|field_error| is_shown(&field_error.field));
+        (!is_told).then(|| sentence(&page_error.line()))
     }
 }
 
-fn shell(visitor: &Visitor) -> Shell {
-    Shell::new(visitor, &super::super::launches::SECTION, "Accounts")
+fn shell(signed_in: &SignedIn) -> Shell {
+    Shell::new(signed_in, &super::super::launches::SECTION, "Accounts")
 }
 
-pub(super) async fn list(visitor: Visitor) -> Response {
-    match draw(&visitor, Fields::default(), None).await {
-        Ok(accounts) => shell(&visitor).page(&accounts),
-        Err(trouble) => trouble.page(&visitor),
+pub(super) async fn list(signed_in: SignedIn) -> Response {
+    match draw(&signed_in, Fields::default(), None).await {
+        Ok(accounts) => shell(&signed_in).page(&accounts),
+        Err(page_error) => page_error.page(&signed_in),
     }
 }
 
-async fn draw(visitor: &Visitor, typed: Fields, trouble: Option<Trouble>) -> Result<Accounts, Trouble> {
-    let found: SourceList = visitor.api.get(&format!("{LAUNCH}/sources")).await?;
+async fn draw(
+    signed_in: &SignedIn,
+    typed: Fields,
+    page_error: Option<PageError>,
+) -> Result<Accounts, PageError> {
+    let found: SourceList = signed_in.api.get(&format!("{LAUNCH}/sources")).await?;
     Ok(Accounts {
-        csrf: visitor.csrf.clone(),
+        csrf: signed_in.csrf.clone(),
         sources: found.data,
-        may_change: visitor.may("source", Verb::Write),
+        may_change: signed_in.may("source", Verb::Write),
         typed,
-        trouble,
+        page_error,
     })
 }
 
-pub(super) async fn add(visitor: Visitor, fields: Fields) -> Response {
-    let trouble = match add_account(&visitor.api, &fields, "").await {
+pub(super) async fn add(signed_in: SignedIn, fields: Fields) -> Response {
+    let page_error = match add_account(&signed_in.api, &fields, "").await {
         Ok(source) => {
             return Flash::good(format!("{} is added. Check whether it lets us in.", source.name)).at(AT);
         }
         // Who may not add any has no form that could say it.
-        Err(trouble) if trouble.status == StatusCode::FORBIDDEN => return trouble.page(&visitor),
-        Err(trouble) => trouble,
+        Err(page_error) if page_error.status == StatusCode::FORBIDDEN => return page_error.page(&signed_in),
+        Err(page_error) => page_error,
     };
-    match draw(&visitor, fields, Some(trouble)).await {
-        Ok(accounts) => shell(&visitor).page_with(StatusCode::UNPROCESSABLE_ENTITY, &accounts),
-        Err(trouble) => trouble.page(&visitor),
+    match draw(&signed_in, fields, Some(page_error)).await {
+        Ok(accounts) => shell(&signed_in).page_with(StatusCode::UNPROCESSABLE_ENTITY, &accounts),
+        Err(page_error) => page_error.page(&signed_in),
     }
 }
 
-pub(super) async fn check(visitor: Visitor, Path(id): Path<String>, _: Fields) -> Response {
-    match validity(&visitor.api, &id).await {
+pub(super) async fn check(signed_in: SignedIn, Path(id): Path<String>, _: Fields) -> Response {
+    match validity(&signed_in.api, &id).await {
         Ok(found) if found.valid => {
             let rest = match found.unproven_entities.as_slice() {
                 [] => String::new(),
@@ -92,19 +101,19 @@ pub(super) async fn check(visitor: Visitor, Path(id): Path<String>, _: Fields) -
             let missing = found.missing_entities.join(", ");
             Flash::bad(format!("{id} lets us in, and does not allow {missing}. Add that to its role.")).at(AT)
         }
-        Err(trouble) => Flash::bad(format!("{id}: {}", trouble.line())).at(AT),
+        Err(page_error) => Flash::bad(format!("{id}: {}", page_error.line())).at(AT),
     }
 }
 
-async fn validity(api: &Api, id: &str) -> Result<Validity, Trouble> {
+async fn validity(api: &ApiClient, id: &str) -> Result<Validity, PageError> {
     api.get(&format!("{LAUNCH}/sources/{}/validate_permissions", path::part(id))).await
 }
 
-pub(super) async fn delete(visitor: Visitor, Path(id): Path<String>, fields: Fields) -> Response {
+pub(super) async fn delete(signed_in: SignedIn, Path(id): Path<String>, fields: Fields) -> Response {
     if !confirm::is_confirmed(&fields) {
         let question = format!("Forget the account {id}? Launches that still need it will fail.");
         return confirm::page(
-            &visitor,
+            &signed_in,
             &super::super::launches::SECTION,
             &question,
             "Forget it",
@@ -112,9 +121,9 @@ pub(super) async fn delete(visitor: Visitor, Path(id): Path<String>, fields: Fie
             &fields,
         );
     }
-    match visitor.api.delete(&format!("{LAUNCH}/sources/{}", path::part(&id))).await {
+    match signed_in.api.delete(&format!("{LAUNCH}/sources/{}", path::part(&id))).await {
         Ok(_) => Flash::good(format!("{id} is forgotten.")).at(AT),
-        Err(trouble) => Flash::bad(trouble.line()).at(AT),
+        Err(page_error) => Flash::bad(page_error.line()).at(AT),
     }
 }
 

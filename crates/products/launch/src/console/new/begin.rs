@@ -9,14 +9,14 @@ use serde::{Deserialize, Serialize};
 use super::super::{LAUNCH, may_launch};
 use super::draft::Draft;
 use super::go::{kept, sent};
-use super::step::Step;
+use super::step::WizardStep;
 use super::wizard::place;
 use super::{image, preset};
-use console::{Api, Flash, Trouble, Visitor, path, see_other};
+use console::{ApiClient, Flash, PageError, SignedIn, path, see_other};
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Asked {
+pub(super) struct StartQuery {
     /// An image of the Image Builder.
     compose: Option<String>,
     /// `build` for an image that is not there yet.
@@ -25,65 +25,65 @@ pub(super) struct Asked {
     from: Option<String>,
 }
 
-pub(super) async fn begin(visitor: Visitor, Query(asked): Query<Asked>) -> Response {
-    if let Err(trouble) = may(&visitor) {
-        return trouble.page(&visitor);
+pub(super) async fn begin(signed_in: SignedIn, Query(asked): Query<StartQuery>) -> Response {
+    if let Err(page_error) = may(&signed_in) {
+        return page_error.page(&signed_in);
     }
     let begun = async {
-        let Begun { mut draft, step, note } = start(&visitor, asked).await?;
-        preset::fill(&mut draft, &visitor).await;
-        visitor.save_draft(draft.id(), &draft.pairs()).await?;
-        Ok::<_, Trouble>((place(step, &draft), note))
+        let Begun { mut draft, step, note } = start(&signed_in, asked).await?;
+        preset::fill(&mut draft, &signed_in).await;
+        signed_in.save_draft(draft.id(), &draft.pairs()).await?;
+        Ok::<_, PageError>((place(step, &draft), note))
     };
     match begun.await {
         Ok((at, Some(note))) => Flash::good(note).at(&at),
         Ok((at, None)) => see_other(&at),
-        Err(trouble) => trouble.page(&visitor),
+        Err(page_error) => page_error.page(&signed_in),
     }
 }
 
-pub(super) fn may(visitor: &Visitor) -> Result<(), Trouble> {
-    if may_launch(visitor) {
+pub(super) fn may(signed_in: &SignedIn) -> Result<(), PageError> {
+    if may_launch(signed_in) {
         return Ok(());
     }
     let detail = "You may look at launches, and not start any.";
-    Err(Trouble::new(axum::http::StatusCode::FORBIDDEN, "You don't have permission", detail)
+    Err(PageError::new(axum::http::StatusCode::FORBIDDEN, "You don't have permission", detail)
         .hint("An administrator can give you the role launcher."))
 }
 
 struct Begun {
     draft: Draft,
-    step: Step,
+    step: WizardStep,
     note: Option<String>,
 }
 
-async fn start(visitor: &Visitor, asked: Asked) -> Result<Begun, Trouble> {
+async fn start(signed_in: &SignedIn, asked: StartQuery) -> Result<Begun, PageError> {
     let mut draft = Draft::new();
-    let api = &visitor.api;
+    let api = &signed_in.api;
     if let Some(id) = asked.from {
         let launch: Launch = api.get(&format!("{LAUNCH}/launches/{}", path::part(&id))).await?;
         // What is sealed in the launch is still in the draft, if it was sent in this session.
-        if let Some(mut draft) = kept(visitor, &sent(&launch.id)).await? {
+        if let Some(mut draft) = kept(signed_in, &sent(&launch.id)).await? {
             draft.renew();
-            return Ok(Begun { draft, step: Step::Image, note: None });
+            return Ok(Begun { draft, step: WizardStep::Image, note: None });
         }
         let note = again(&mut draft, &launch);
-        return Ok(Begun { draft, step: Step::Image, note });
+        return Ok(Begun { draft, step: WizardStep::Image, note });
     }
     if let Some(id) = asked.compose {
         draft.set("image", "ready");
         draft.set("compose_id", &id);
         learn(&mut draft, api).await;
-        return Ok(Begun { draft, step: Step::Where, note: None });
+        return Ok(Begun { draft, step: WizardStep::Where, note: None });
     }
     if asked.image.as_deref() == Some("build") {
         draft.set("image", "build");
     }
-    Ok(Begun { draft, step: Step::Image, note: None })
+    Ok(Begun { draft, step: WizardStep::Image, note: None })
 }
 
 /// What an image that was chosen is made for.
-pub(super) async fn learn(draft: &mut Draft, api: &Api) {
+pub(super) async fn learn(draft: &mut Draft, api: &ApiClient) {
     if !draft.is("image", "ready") {
         return;
     }

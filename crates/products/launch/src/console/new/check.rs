@@ -2,8 +2,8 @@
 
 use super::draft::Draft;
 use super::public_key;
-use super::step::Step;
-use console::Flaw;
+use super::step::WizardStep;
+use console::FormError;
 
 /// What the API never lets anybody exceed.
 pub(crate) const AMOUNT_MAX: u32 = 45;
@@ -11,39 +11,40 @@ pub(crate) const AMOUNT_MAX: u32 = 45;
 const VCPUS_WARNED: u64 = 32;
 pub(crate) const PROFILES: [&str; 4] = ["wizard", "inventory", "images", "events"];
 
-fn flaw(field: &str, text: &str, hint: Option<&str>) -> Flaw {
-    Flaw { field: field.to_owned(), text: text.to_owned(), hint: hint.map(str::to_owned) }
+fn field_error(field: &str, text: &str, hint: Option<&str>) -> FormError {
+    FormError { field: field.to_owned(), text: text.to_owned(), hint: hint.map(str::to_owned) }
 }
 
 /// All that is wrong on one page.
-pub(crate) fn step(step: Step, draft: &Draft) -> Vec<Flaw> {
+pub(crate) fn step(step: WizardStep, draft: &Draft) -> Vec<FormError> {
     let fields: &[&str] = match step {
-        Step::Image => {
+        WizardStep::Image => {
             &["image", "compose_id", "image_id", "distribution", "image_name", "packages", "users"]
         }
-        Step::Where => &["source_id", "region", "instance_type", "amount", "name"],
-        Step::Key => &["key", "pubkey_id", "pubkey_name", "pubkey_body"],
-        Step::Review => &["profile"],
+        WizardStep::Where => &["source_id", "region", "instance_type", "amount", "name"],
+        WizardStep::Key => &["key", "pubkey_id", "pubkey_name", "pubkey_body"],
+        WizardStep::Review => &["profile"],
     };
     fields.iter().filter_map(|name| field(name, draft)).collect()
 }
 
 /// What is wrong with one field, if it counts at all.
-pub(crate) fn field(name: &str, draft: &Draft) -> Option<Flaw> {
-    match Step::of(name) {
-        Step::Image => image(name, draft),
-        Step::Key => key(name, draft),
-        Step::Review => {
+pub(crate) fn field(name: &str, draft: &Draft) -> Option<FormError> {
+    match WizardStep::of(name) {
+        WizardStep::Image => image(name, draft),
+        WizardStep::Key => key(name, draft),
+        WizardStep::Review => {
             let is_known = PROFILES.contains(&draft.get("profile"));
-            (!is_known).then(|| flaw("profile", "Choose one of the four ways.", None))
+            (!is_known).then(|| field_error("profile", "Choose one of the four ways.", None))
         }
-        Step::Where => place(name, draft),
+        WizardStep::Where => place(name, draft),
     }
 }
 
-fn image(name: &str, draft: &Draft) -> Option<Flaw> {
+fn image(name: &str, draft: &Draft) -> Option<FormError> {
     let text = draft.get(name);
-    let says = |is_wrong: bool, said: &str, hint: Option<&str>| is_wrong.then(|| flaw(name, said, hint));
+    let says =
+        |is_wrong: bool, said: &str, hint: Option<&str>| is_wrong.then(|| field_error(name, said, hint));
     let (builds, ready) = (draft.builds(), draft.is("image", "ready"));
     match name {
         "image" => {
@@ -74,12 +75,12 @@ fn image(name: &str, draft: &Draft) -> Option<Flaw> {
     }
 }
 
-fn users(draft: &Draft) -> Option<Flaw> {
+fn users(draft: &Draft) -> Option<FormError> {
     draft.users.iter().find_map(|user| {
         let (field, said) = (user_name(&user.name).map(|said| ("user_name", said)))
             .or_else(|| user_key(&user.key).map(|said| ("user_key", said)))?;
         let who = if user.name.is_empty() { "A user without a name" } else { &user.name };
-        Some(flaw(field, &format!("{who}: {said}"), None))
+        Some(field_error(field, &format!("{who}: {said}"), None))
     })
 }
 
@@ -96,9 +97,10 @@ pub(crate) fn user_key(text: &str) -> Option<&'static str> {
     if text.is_empty() { None } else { public_key::look(text).err() }
 }
 
-fn place(name: &str, draft: &Draft) -> Option<Flaw> {
+fn place(name: &str, draft: &Draft) -> Option<FormError> {
     let text = draft.get(name);
-    let says = |is_wrong: bool, said: &str, hint: Option<&str>| is_wrong.then(|| flaw(name, said, hint));
+    let says =
+        |is_wrong: bool, said: &str, hint: Option<&str>| is_wrong.then(|| field_error(name, said, hint));
     if name == "source_id" {
         return says(text.is_empty(), "Choose the account to launch in.", None);
     }
@@ -120,14 +122,14 @@ fn place(name: &str, draft: &Draft) -> Option<Flaw> {
     }
 }
 
-fn key(name: &str, draft: &Draft) -> Option<Flaw> {
+fn key(name: &str, draft: &Draft) -> Option<FormError> {
     // It is chosen on the page of the launch.
     if draft.is_later() {
         return None;
     }
     let is_optional = !draft.get("launch_template_id").is_empty();
     let text = draft.get(name);
-    let says = |is_wrong: bool, said: &str| is_wrong.then(|| flaw(name, said, None));
+    let says = |is_wrong: bool, said: &str| is_wrong.then(|| field_error(name, said, None));
     match (name, draft.get("key")) {
         ("key", "" | "none") => says(!is_optional, "Choose the public key that lets you in."),
         ("pubkey_id", "kept") => says(text.parse::<i64>().is_err(), "Choose one of the keys."),
@@ -153,7 +155,7 @@ pub(crate) fn too_many(vcpus: u32, amount: u32) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::draft::User;
+    use super::super::draft::ImageUser;
     use super::*;
 
     fn draft(pairs: &[(&'static str, &str)]) -> Draft {
@@ -164,34 +166,37 @@ mod tests {
         draft
     }
 
-    fn fields(at: Step, draft: &Draft) -> Vec<String> {
-        step(at, draft).into_iter().map(|flaw| flaw.field).collect()
+    fn fields(at: WizardStep, draft: &Draft) -> Vec<String> {
+        step(at, draft).into_iter().map(|field_error| field_error.field).collect()
     }
 
     #[test]
     fn what_is_missing_is_told_at_its_field() {
         let empty = draft(&[]);
-        assert_eq!(fields(Step::Image, &empty), ["image"]);
-        assert_eq!(fields(Step::Where, &empty), ["source_id", "instance_type"]);
-        assert_eq!(fields(Step::Key, &empty), ["key"]);
-        assert!(step(Step::Review, &empty).is_empty());
-        assert_eq!(fields(Step::Image, &draft(&[("image", "ready")])), ["compose_id"]);
-        assert_eq!(fields(Step::Image, &draft(&[("image", "cloud"), ("image_id", "vmi-1")])), ["image_id"]);
-        assert_eq!(fields(Step::Key, &draft(&[("key", "new")])), ["pubkey_name", "pubkey_body"]);
-        assert_eq!(fields(Step::Key, &draft(&[("key", "kept")])), ["pubkey_id"]);
+        assert_eq!(fields(WizardStep::Image, &empty), ["image"]);
+        assert_eq!(fields(WizardStep::Where, &empty), ["source_id", "instance_type"]);
+        assert_eq!(fields(WizardStep::Key, &empty), ["key"]);
+        assert!(step(WizardStep::Review, &empty).is_empty());
+        assert_eq!(fields(WizardStep::Image, &draft(&[("image", "ready")])), ["compose_id"]);
+        assert_eq!(
+            fields(WizardStep::Image, &draft(&[("image", "cloud"), ("image_id", "vmi-1")])),
+            ["image_id"]
+        );
+        assert_eq!(fields(WizardStep::Key, &draft(&[("key", "new")])), ["pubkey_name", "pubkey_body"]);
+        assert_eq!(fields(WizardStep::Key, &draft(&[("key", "kept")])), ["pubkey_id"]);
         let later = draft(&[("key", "new"), ("image", "build"), ("later", "yes")]);
-        assert!(fields(Step::Key, &later).is_empty(), "the key is chosen later, too");
+        assert!(fields(WizardStep::Key, &later).is_empty(), "the key is chosen later, too");
     }
 
     #[test]
     fn what_comes_later_is_not_asked_for_now() {
         let later = draft(&[("image", "build"), ("later", "yes"), ("source_id", "s"), ("amount", "x")]);
-        for at in Step::ALL {
+        for at in WizardStep::ALL {
             assert!(step(at, &later).is_empty(), "{at:?}");
         }
         let given = draft(&[("image", "cloud"), ("image_id", "ami-1"), ("later", "yes"), ("source_id", "s")]);
         assert_eq!(
-            fields(Step::Where, &given),
+            fields(WizardStep::Where, &given),
             ["instance_type"],
             "an image that is there is not waited for"
         );
@@ -200,17 +205,17 @@ mod tests {
     #[test]
     fn a_template_may_name_the_type_and_let_people_in() {
         let template = draft(&[("source_id", "s"), ("launch_template_id", "lt-1")]);
-        assert!(step(Step::Where, &template).is_empty() && step(Step::Key, &template).is_empty());
+        assert!(step(WizardStep::Where, &template).is_empty() && step(WizardStep::Key, &template).is_empty());
     }
 
     #[test]
     fn packages_and_users_are_checked_only_for_a_build() {
         let mut bad = draft(&[("image", "build"), ("packages", "vim; rm")]);
-        bad.users = vec![User { name: "Root!".into(), key: String::new() }];
-        assert_eq!(fields(Step::Image, &bad), ["packages", "user_name"]);
+        bad.users = vec![ImageUser { name: "Root!".into(), key: String::new() }];
+        assert_eq!(fields(WizardStep::Image, &bad), ["packages", "user_name"]);
         bad.set("image", "ready");
         bad.set("compose_id", "c");
-        assert!(step(Step::Image, &bad).is_empty());
+        assert!(step(WizardStep::Image, &bad).is_empty());
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use uuid::Uuid;
 
-use super::step::Step;
+use super::step::WizardStep;
 use console::Fields;
 
 /// Everything that is asked for once.
@@ -53,7 +53,7 @@ const USERS_MAX: usize = 20;
 
 /// Somebody who can log in to every machine made from an image.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct User {
+pub(crate) struct ImageUser {
     pub(crate) name: String,
     pub(crate) key: String,
 }
@@ -62,7 +62,7 @@ pub(crate) struct User {
 #[derive(Clone, Default)]
 pub(crate) struct Draft {
     texts: BTreeMap<&'static str, String>,
-    pub(crate) users: Vec<User>,
+    pub(crate) users: Vec<ImageUser>,
 }
 
 impl Draft {
@@ -89,11 +89,11 @@ impl Draft {
     }
 
     /// Takes over the fields of one page, as the form of that page sends them.
-    pub(crate) fn take(&mut self, fields: &Fields, page: Step) {
-        for name in NAMES.into_iter().filter(|name| *name != "once" && Step::of(name) == page) {
+    pub(crate) fn take(&mut self, fields: &Fields, page: WizardStep) {
+        for name in NAMES.into_iter().filter(|name| *name != "once" && WizardStep::of(name) == page) {
             self.set(name, fields.text(name));
         }
-        if page == Step::Image {
+        if page == WizardStep::Image {
             self.users = users(fields);
         }
     }
@@ -162,11 +162,11 @@ impl Draft {
 }
 
 /// Those that are in a form, without empty lines.
-fn users(fields: &Fields) -> Vec<User> {
+fn users(fields: &Fields) -> Vec<ImageUser> {
     let keys = fields.all("user_key").map(str::to_owned);
     let users = fields.all("user_name").map(str::to_owned).zip(keys);
-    let users = users.map(|(name, key)| User { name, key });
-    users.filter(|user| *user != User::default()).take(USERS_MAX).collect()
+    let users = users.map(|(name, key)| ImageUser { name, key });
+    users.filter(|user| *user != ImageUser::default()).take(USERS_MAX).collect()
 }
 
 /// Words with blanks, commas or new lines between them.
@@ -190,22 +190,22 @@ mod tests {
             draft.set(name, &format!("value of {name}"));
         }
         draft.users = vec![
-            User { name: "ann".into(), key: String::new() },
-            User { name: "bob".into(), key: "k".into() },
+            ImageUser { name: "ann".into(), key: String::new() },
+            ImageUser { name: "bob".into(), key: "k".into() },
         ];
         let kept = Draft::read(&fields(&draft.pairs()));
         assert_eq!(kept.pairs(), draft.pairs());
-        for page in Step::ALL {
+        for page in WizardStep::ALL {
             let mut changed = draft.clone();
             changed.take(&fields(&[("region", "eu"), ("image_name", "x"), ("pubkey_name", "k")]), page);
-            let of_others = |(name, _): &(&str, &str)| Step::of(name) != page || *name == "once";
+            let of_others = |(name, _): &(&str, &str)| WizardStep::of(name) != page || *name == "once";
             let others = |draft: &Draft| -> Vec<(String, String)> {
                 let kept = draft.pairs().into_iter().filter(of_others);
                 kept.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
             };
             assert_eq!(others(&changed), others(&draft), "{page:?}");
-            assert_eq!(changed.get("region") == "eu", page == Step::Where);
-            assert_eq!(changed.users.is_empty(), page == Step::Image);
+            assert_eq!(changed.get("region") == "eu", page == WizardStep::Where);
+            assert_eq!(changed.users.is_empty(), page == WizardStep::Image);
         }
     }
 

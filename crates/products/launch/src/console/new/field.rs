@@ -2,33 +2,33 @@
 
 use askama::Template;
 use askama::filters::HtmlSafe;
-use console::Flaw;
+use console::FormError;
 
 /// What is said below a field.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Template)]
 #[template(path = "new/said.html")]
-pub(crate) struct Said {
+pub(crate) struct FieldNote {
     pub(crate) good: Option<String>,
     pub(crate) bad: Option<String>,
 }
 
-impl Said {
-    pub(crate) fn good(text: impl Into<String>) -> Said {
-        Said { good: Some(text.into()), bad: None }
+impl FieldNote {
+    pub(crate) fn good(text: impl Into<String>) -> FieldNote {
+        FieldNote { good: Some(text.into()), bad: None }
     }
 }
 
-impl From<Option<Flaw>> for Said {
-    fn from(flaw: Option<Flaw>) -> Said {
-        let bad = flaw.map(|flaw| match flaw.hint {
-            Some(hint) => format!("{} {}", sentence(&flaw.text), sentence(&hint)),
-            None => sentence(&flaw.text),
+impl From<Option<FormError>> for FieldNote {
+    fn from(field_error: Option<FormError>) -> FieldNote {
+        let bad = field_error.map(|field_error| match field_error.hint {
+            Some(hint) => format!("{} {}", sentence(&field_error.text), sentence(&hint)),
+            None => sentence(&field_error.text),
         });
-        Said { good: None, bad }
+        FieldNote { good: None, bad }
     }
 }
 
-impl HtmlSafe for Said {}
+impl HtmlSafe for FieldNote {}
 
 /// As a sentence begins and ends.
 pub(crate) fn sentence(text: &str) -> String {
@@ -39,7 +39,7 @@ pub(crate) fn sentence(text: &str) -> String {
 
 #[derive(Template)]
 #[template(path = "new/field.html")]
-pub(crate) struct Field {
+pub(crate) struct FormField {
     name: &'static str,
     label: &'static str,
     value: String,
@@ -49,14 +49,14 @@ pub(crate) struct Field {
     rows: u32,
     is_live: bool,
     drops: bool,
-    said: Said,
+    said: FieldNote,
 }
 
-impl HtmlSafe for Field {}
+impl HtmlSafe for FormField {}
 
-impl Field {
-    pub(crate) fn new(name: &'static str, label: &'static str, value: &str, said: Said) -> Field {
-        Field {
+impl FormField {
+    pub(crate) fn new(name: &'static str, label: &'static str, value: &str, said: FieldNote) -> FormField {
+        FormField {
             name,
             label,
             value: value.to_owned(),
@@ -70,33 +70,33 @@ impl Field {
         }
     }
 
-    pub(crate) fn hint(self, hint: &'static str) -> Field {
-        Field { hint, ..self }
+    pub(crate) fn hint(self, hint: &'static str) -> FormField {
+        FormField { hint, ..self }
     }
 
     /// What may be chosen beside what may be typed.
-    pub(crate) fn list<T: ToString>(self, list: &[T]) -> Field {
-        Field { list: list.iter().map(T::to_string).collect(), ..self }
+    pub(crate) fn list<T: ToString>(self, list: &[T]) -> FormField {
+        FormField { list: list.iter().map(T::to_string).collect(), ..self }
     }
 
     /// With several lines.
-    pub(crate) fn tall(self, rows: u32) -> Field {
-        Field { rows, ..self }
+    pub(crate) fn tall(self, rows: u32) -> FormField {
+        FormField { rows, ..self }
     }
 
     /// A file may be dropped on it.
-    pub(crate) fn drops(self) -> Field {
-        Field { drops: true, ..self }
+    pub(crate) fn drops(self) -> FormField {
+        FormField { drops: true, ..self }
     }
 
     /// It is looked at while somebody types.
-    pub(crate) fn live(self) -> Field {
-        Field { is_live: true, ..self }
+    pub(crate) fn live(self) -> FormField {
+        FormField { is_live: true, ..self }
     }
 
     /// Nobody is shown what is in it.
-    pub(crate) fn secret(self) -> Field {
-        Field { kind: "password", value: String::new(), ..self }
+    pub(crate) fn secret(self) -> FormField {
+        FormField { kind: "password", value: String::new(), ..self }
     }
 
     fn described(&self) -> String {
@@ -115,8 +115,11 @@ mod tests {
 
     #[test]
     fn a_field_says_what_is_wrong_and_keeps_what_was_typed() {
-        let flaw = Flaw { field: "name".into(), text: "must be short".into(), hint: Some("Try x.".into()) };
-        let text = Field::new("name", "Name", "<long>", Said::from(Some(flaw))).hint("Any.").to_string();
+        let field_error =
+            FormError { field: "name".into(), text: "must be short".into(), hint: Some("Try x.".into()) };
+        let text = FormField::new("name", "Name", "<long>", FieldNote::from(Some(field_error)))
+            .hint("Any.")
+            .to_string();
         assert!(text.contains("Must be short. Try x.") && text.contains("aria-invalid"), "{text}");
         assert!(text.contains("&#60;long&#62;") || text.contains("&lt;long&gt;"), "{text}");
         assert!(text.contains(r#"aria-describedby="name-hint name-said""#), "{text}");
@@ -124,7 +127,7 @@ mod tests {
 
     #[test]
     fn a_secret_is_not_sent_back() {
-        let text = Field::new("secret", "Secret", "hunter2", Said::default()).secret().to_string();
+        let text = FormField::new("secret", "Secret", "hunter2", FieldNote::default()).secret().to_string();
         assert!(!text.contains("hunter2"), "{text}");
     }
 }

@@ -1,30 +1,30 @@
 //! Who says that the image is ready.
 
-pub(crate) struct Way {
+pub(crate) struct BuildOption {
     pub(crate) profile: &'static str,
     pub(crate) title: &'static str,
     pub(crate) about: &'static str,
 }
 
-pub(crate) const WAYS: [Way; 4] = [
-    Way {
+pub(crate) const WAYS: [BuildOption; 4] = [
+    BuildOption {
         profile: "wizard",
         title: "Look for it, and show it here",
         about: "The engine asks the Image Builder every few seconds. You follow every step on the page of the launch. \
                 Choose this if you are not sure.",
     },
-    Way {
+    BuildOption {
         profile: "inventory",
         title: "Look for it, and show it in the inventory",
         about: "The same, for machines that you expect to find in the inventory.",
     },
-    Way {
+    BuildOption {
         profile: "images",
         title: "Wait for a callback",
         about: "The side of the Image Builder says when the image is ready. Nobody looks in between. The list of \
                 images shows the launch.",
     },
-    Way {
+    BuildOption {
         profile: "events",
         title: "Wait for a message in Kafka",
         about: "A message says when the image is ready, and the engine looks every minute in case it is lost. The \

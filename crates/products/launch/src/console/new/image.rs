@@ -5,10 +5,10 @@ use crate::api::images::{Image, ImageList};
 use askama::Template;
 
 use super::super::LAUNCH;
-use super::draft::{DISTRIBUTION as PRESET, User};
-use super::field::Field;
+use super::draft::{DISTRIBUTION as PRESET, ImageUser};
+use super::field::FormField;
 use super::wizard::Wizard;
-use console::{Api, CsrfToken, Trouble};
+use console::{ApiClient, CsrfToken, PageError};
 
 const SHOWN: usize = 50;
 
@@ -23,15 +23,19 @@ pub(crate) struct ImagePage {
     /// What can be built, as far as the Image Builder says so.
     distributions: Vec<String>,
     /// Those that are there, and room for one more.
-    users: Vec<User>,
+    users: Vec<ImageUser>,
 }
 
 impl ImagePage {
-    pub(crate) async fn draw(csrf: CsrfToken, mut wizard: Wizard, api: &Api) -> Result<ImagePage, Trouble> {
+    pub(crate) async fn draw(
+        csrf: CsrfToken,
+        mut wizard: Wizard,
+        api: &ApiClient,
+    ) -> Result<ImagePage, PageError> {
         // Without an Image Builder there is nothing to choose from, and images of AWS are launched all the same.
         let (images, missing) = match fitting(api).await {
             Ok(images) => (images, None),
-            Err(trouble) => (Vec::new(), Some(trouble.line())),
+            Err(page_error) => (Vec::new(), Some(page_error.line())),
         };
         if wizard.draft.get("image").is_empty() {
             wizard.draft.set("image", if images.is_empty() { "build" } else { "ready" });
@@ -43,23 +47,23 @@ impl ImagePage {
             wizard.draft.set("distribution", first);
         }
         let mut users = wizard.draft.users.clone();
-        users.push(User::default());
+        users.push(ImageUser::default());
         Ok(ImagePage { csrf, wizard, images, missing, distributions, users })
     }
 
-    fn distribution(&self) -> Field {
+    fn distribution(&self) -> FormField {
         self.wizard.field("distribution", "Distribution").list(&self.distributions).live()
     }
 }
 
 /// Without an answer any name can be typed, and the launch itself is checked.
-async fn buildable(api: &Api) -> Vec<String> {
-    let all: Result<DistributionList, Trouble> = api.get(&format!("{LAUNCH}/distributions")).await;
+async fn buildable(api: &ApiClient) -> Vec<String> {
+    let all: Result<DistributionList, PageError> = api.get(&format!("{LAUNCH}/distributions")).await;
     all.map(|all| all.data.into_iter().map(|one| one.name).collect()).unwrap_or_default()
 }
 
 /// Images that can be launched in AWS: those that are finished, and those that will be.
-pub(crate) async fn fitting(api: &Api) -> Result<Vec<Image>, Trouble> {
+pub(crate) async fn fitting(api: &ApiClient) -> Result<Vec<Image>, PageError> {
     let all: ImageList = api.get(&format!("{LAUNCH}/images?limit={SHOWN}")).await?;
     Ok(all.data.into_iter().filter(fits).collect())
 }

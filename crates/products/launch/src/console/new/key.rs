@@ -4,10 +4,10 @@ use crate::api::wire::{Pubkey, PubkeyList};
 use askama::Template;
 
 use super::super::LAUNCH;
-use super::field::Said;
+use super::field::FieldNote;
 use super::public_key;
 use super::wizard::Wizard;
-use console::{Api, CsrfToken, Trouble};
+use console::{ApiClient, CsrfToken, PageError};
 
 #[derive(Template)]
 #[template(path = "new/key.html")]
@@ -18,14 +18,18 @@ pub(crate) struct KeyPage {
 }
 
 impl KeyPage {
-    pub(crate) async fn draw(csrf: CsrfToken, mut wizard: Wizard, api: &Api) -> Result<KeyPage, Trouble> {
+    pub(crate) async fn draw(
+        csrf: CsrfToken,
+        mut wizard: Wizard,
+        api: &ApiClient,
+    ) -> Result<KeyPage, PageError> {
         let keys = keys(&mut wizard, api).await?;
         Ok(KeyPage { csrf, wizard, keys })
     }
 }
 
 /// The keys that are kept. Without a choice it is the only one, or a new one.
-pub(crate) async fn keys(wizard: &mut Wizard, api: &Api) -> Result<Vec<Pubkey>, Trouble> {
+pub(crate) async fn keys(wizard: &mut Wizard, api: &ApiClient) -> Result<Vec<Pubkey>, PageError> {
     let found: PubkeyList = api.get(&format!("{LAUNCH}/pubkeys?limit=200")).await?;
     if wizard.draft.get("key").is_empty() {
         wizard.draft.set("key", if found.data.is_empty() { "new" } else { "kept" });
@@ -37,9 +41,9 @@ pub(crate) async fn keys(wizard: &mut Wizard, api: &Api) -> Result<Vec<Pubkey>, 
 }
 
 /// What a key that was typed is.
-pub(crate) fn told(body: &str) -> Said {
+pub(crate) fn told(body: &str) -> FieldNote {
     match public_key::look(body) {
-        Ok(known) => Said::good(format!("{}, {} {}", known.kind, known.fingerprint, known.comment)),
-        Err(said) => Said { good: None, bad: Some(said.to_owned()) },
+        Ok(known) => FieldNote::good(format!("{}, {} {}", known.kind, known.fingerprint, known.comment)),
+        Err(said) => FieldNote { good: None, bad: Some(said.to_owned()) },
     }
 }

@@ -9,102 +9,113 @@ use axum::response::Response;
 use serde::Deserialize;
 
 use super::super::LAUNCH;
-use super::field::{Field, Said, sentence};
-use console::list::Place;
+use super::field::{FieldNote, FormField, sentence};
+use console::list::ListPosition;
 use console::parts::{NEWEST_FIRST, Pager};
-use console::{CsrfToken, Fields, Flash, Shell, Trouble, Visitor, confirm};
+use console::{CsrfToken, Fields, Flash, PageError, Shell, SignedIn, confirm};
 
 const AT: &str = "/console/launch/keys";
 const SHOWN: u64 = 50;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Asked {
+pub(super) struct KeySearch {
     cursor: String,
 }
 
 #[derive(Template)]
 #[template(path = "new/keys.html")]
-struct Keys {
+struct KeyResults {
     csrf: CsrfToken,
     keys: Vec<Pubkey>,
     pager: Pager,
     may_change: bool,
     typed: Fields,
-    trouble: Option<Trouble>,
+    page_error: Option<PageError>,
 }
 
-impl Keys {
-    fn field(&self, name: &'static str, label: &'static str) -> Field {
-        let flaw = self.trouble.iter().flat_map(|trouble| &trouble.flaws).find(|flaw| flaw.field == name);
-        Field::new(name, label, self.typed.text(name), Said::from(flaw.cloned()))
+impl KeyResults {
+    fn field(&self, name: &'static str, label: &'static str) -> FormField {
+        let field_error = self
+            .page_error
+            .iter()
+            .flat_map(|page_error| &page_error.field_errors)
+            .find(|field_error| field_error.field == name);
+        FormField::new(name, label, self.typed.text(name), FieldNote::from(field_error.cloned()))
     }
 
     fn note(&self) -> Option<String> {
-        self.trouble
+        self.page_error
             .as_ref()
-            .filter(|trouble| trouble.flaws.is_empty())
-            .map(|trouble| sentence(&trouble.line()))
+            .filter(|page_error| page_error.field_errors.is_empty())
+            .map(|page_error| sentence(&page_error.line()))
     }
 }
 
-fn shell(visitor: &Visitor) -> Shell {
-    Shell::new(visitor, &super::super::launches::SECTION, "Public keys")
+fn shell(signed_in: &SignedIn) -> Shell {
+    Shell::new(signed_in, &super::super::launches::SECTION, "Public keys")
 }
 
-pub(super) async fn list(visitor: Visitor, Query(asked): Query<Asked>) -> Response {
-    match draw(&visitor, &asked.cursor, Fields::default(), None).await {
-        Ok(keys) => shell(&visitor).page(&keys),
-        Err(trouble) => trouble.page(&visitor),
+pub(super) async fn list(signed_in: SignedIn, Query(asked): Query<KeySearch>) -> Response {
+    match draw(&signed_in, &asked.cursor, Fields::default(), None).await {
+        Ok(keys) => shell(&signed_in).page(&keys),
+        Err(page_error) => page_error.page(&signed_in),
     }
 }
 
 async fn draw(
-    visitor: &Visitor,
+    signed_in: &SignedIn,
     cursor: &str,
     typed: Fields,
-    trouble: Option<Trouble>,
-) -> Result<Keys, Trouble> {
-    let place = Place::new(cursor, SHOWN);
+    page_error: Option<PageError>,
+) -> Result<KeyResults, PageError> {
+    let place = ListPosition::new(cursor, SHOWN);
     let at = format!("{LAUNCH}/pubkeys?limit={SHOWN}&offset={}", place.offset);
-    let found: PubkeyList = visitor.api.get(&at).await?;
+    let found: PubkeyList = signed_in.api.get(&at).await?;
     let first = (!cursor.is_empty()).then(|| AT.to_owned());
     let next = place.next(found.metadata.total).map(|next| format!("{AT}?cursor={next}"));
     let pager = Pager::new(NEWEST_FIRST, first, next);
-    Ok(Keys {
-        csrf: visitor.csrf.clone(),
+    Ok(KeyResults {
+        csrf: signed_in.csrf.clone(),
         keys: found.data,
         pager,
-        may_change: visitor.may("pubkey", Verb::Write),
+        may_change: signed_in.may("pubkey", Verb::Write),
         typed,
-        trouble,
+        page_error,
     })
 }
 
-pub(super) async fn add(visitor: Visitor, fields: Fields) -> Response {
+pub(super) async fn add(signed_in: SignedIn, fields: Fields) -> Response {
     let new = NewPubkey { name: fields.text("name").to_owned(), body: fields.text("body").to_owned() };
-    let trouble = match visitor.api.post(&format!("{LAUNCH}/pubkeys"), &new).await {
+    let page_error = match signed_in.api.post(&format!("{LAUNCH}/pubkeys"), &new).await {
         Ok(_) => return Flash::good(format!("{} is kept.", new.name)).at(AT),
         // Who may not add any has no form that could say it.
-        Err(trouble) if trouble.status == StatusCode::FORBIDDEN => return trouble.page(&visitor),
-        Err(trouble) => trouble,
+        Err(page_error) if page_error.status == StatusCode::FORBIDDEN => return page_error.page(&signed_in),
+        Err(page_error) => page_error,
     };
-    match draw(&visitor, "", fields, Some(trouble)).await {
-        Ok(keys) => shell(&visitor).page_with(StatusCode::UNPROCESSABLE_ENTITY, &keys),
-        Err(trouble) => trouble.page(&visitor),
+    match draw(&signed_in, "", fields, Some(page_error)).await {
+        Ok(keys) => shell(&signed_in).page_with(StatusCode::UNPROCESSABLE_ENTITY, &keys),
+        Err(page_error) => page_error.page(&signed_in),
     }
 }
 
-pub(super) async fn delete(visitor: Visitor, Path(id): Path<i64>, fields: Fields) -> Response {
+pub(super) async fn delete(signed_in: SignedIn, Path(id): Path<i64>, fields: Fields) -> Response {
     if !confirm::is_confirmed(&fields) {
         let question = "Forget this key? It is also deleted in the accounts to which launches uploaded it.";
-        return confirm::page(&visitor, &super::super::launches::SECTION, question, "Forget it", AT, &fields);
+        return confirm::page(
+            &signed_in,
+            &super::super::launches::SECTION,
+            question,
+            "Forget it",
+            AT,
+            &fields,
+        );
     }
-    match visitor.api.delete(&format!("{LAUNCH}/pubkeys/{id}")).await {
+    match signed_in.api.delete(&format!("{LAUNCH}/pubkeys/{id}")).await {
         Ok(answer) => match answer.json::<Option<Warnings>>() {
             Ok(Some(left)) => Flash::bad(format!("The key is forgotten. {}", left.warnings.join(" "))).at(AT),
             _ => Flash::good("The key is forgotten.").at(AT),
         },
-        Err(trouble) => Flash::bad(trouble.line()).at(AT),
+        Err(page_error) => Flash::bad(page_error.line()).at(AT),
     }
 }

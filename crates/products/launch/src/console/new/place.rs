@@ -12,7 +12,7 @@ use super::draft::Draft;
 use super::go::current;
 use super::types::Types;
 use super::wizard::Wizard;
-use console::{Api, CsrfToken, Desk, Fields, Trouble, Visitor, html, path};
+use console::{ApiClient, ConsoleState, CsrfToken, Fields, PageError, SignedIn, html, path};
 
 pub(crate) const REGIONS: &[&str] = &[
     "us-east-1",
@@ -48,7 +48,7 @@ pub(crate) const REGIONS: &[&str] = &[
 ];
 
 /// What the page offers.
-pub(crate) struct Place {
+pub(crate) struct RegionChoices {
     pub(crate) sources: Vec<Source>,
     pub(crate) types: Types,
     pub(crate) templates: Templates,
@@ -59,10 +59,10 @@ pub(crate) struct Place {
 
 #[derive(Template)]
 #[template(path = "new/where.html")]
-pub(crate) struct PlacePage {
+pub(crate) struct RegionPage {
     csrf: CsrfToken,
     wizard: Wizard,
-    place: Place,
+    place: RegionChoices,
 }
 
 /// The launch templates of an account.
@@ -77,15 +77,19 @@ pub(crate) struct Templates {
 
 impl HtmlSafe for Templates {}
 
-impl PlacePage {
-    pub(crate) async fn draw(csrf: CsrfToken, mut wizard: Wizard, api: &Api) -> Result<PlacePage, Trouble> {
-        let place = Place::find(&mut wizard, api).await?;
-        Ok(PlacePage { csrf, wizard, place })
+impl RegionPage {
+    pub(crate) async fn draw(
+        csrf: CsrfToken,
+        mut wizard: Wizard,
+        api: &ApiClient,
+    ) -> Result<RegionPage, PageError> {
+        let place = RegionChoices::find(&mut wizard, api).await?;
+        Ok(RegionPage { csrf, wizard, place })
     }
 }
 
-impl Place {
-    pub(crate) async fn find(wizard: &mut Wizard, api: &Api) -> Result<Place, Trouble> {
+impl RegionChoices {
+    pub(crate) async fn find(wizard: &mut Wizard, api: &ApiClient) -> Result<RegionChoices, PageError> {
         let search = wizard.typed.text("type_search").to_owned();
         let sources: SourceList = api.get(&format!("{LAUNCH}/sources?provider=aws")).await?;
         let sources = sources.data;
@@ -93,9 +97,9 @@ impl Place {
             wizard.draft.set("source_id", &only.id);
         }
         let said = wizard.said("instance_type");
-        let types = Types::find(api, &wizard.draft, &search).await.flawed(said);
+        let types = Types::find(api, &wizard.draft, &search).await.with_field_errors(said);
         let templates = Templates::find(api, &wizard.draft).await;
-        Ok(Place { sources, types, templates, search, again: "/console/launch/where".to_owned() })
+        Ok(RegionChoices { sources, types, templates, search, again: "/console/launch/where".to_owned() })
     }
 
     /// Somebody looked already, and it did not let us in.
@@ -108,15 +112,19 @@ impl Place {
 }
 
 /// `POST /console/launch/templates`
-pub(super) async fn templates(State(_): State<Desk>, visitor: Visitor, fields: Fields) -> Response {
-    match current(&visitor, &fields).await {
-        Ok(draft) => html(StatusCode::OK, &Templates::find(&visitor.api, &draft).await),
-        Err(trouble) => trouble.page(&visitor),
+pub(super) async fn templates(
+    State(_): State<ConsoleState>,
+    signed_in: SignedIn,
+    fields: Fields,
+) -> Response {
+    match current(&signed_in, &fields).await {
+        Ok(draft) => html(StatusCode::OK, &Templates::find(&signed_in.api, &draft).await),
+        Err(page_error) => page_error.page(&signed_in),
     }
 }
 
 impl Templates {
-    async fn find(api: &Api, draft: &Draft) -> Templates {
+    async fn find(api: &ApiClient, draft: &Draft) -> Templates {
         let chosen = draft.get("launch_template_id").to_owned();
         let Some(source) = draft.given("source_id") else {
             return Templates { chosen, ..Templates::default() };
@@ -131,7 +139,7 @@ impl Templates {
                 }
                 Templates { rows, chosen, problem: None }
             }
-            Err(trouble) => Templates { chosen, problem: Some(trouble.line()), ..Templates::default() },
+            Err(page_error) => Templates { chosen, problem: Some(page_error.line()), ..Templates::default() },
         }
     }
 }

@@ -9,11 +9,11 @@ use super::begin::learn;
 use super::draft::Draft;
 use super::image::fitting;
 use super::types::Types;
-use console::{Trouble, Visitor};
+use console::{PageError, SignedIn};
 
 /// What does not answer leaves its field empty; the page asks for it.
-pub(super) async fn fill(draft: &mut Draft, visitor: &Visitor) {
-    let api = &visitor.api;
+pub(super) async fn fill(draft: &mut Draft, signed_in: &SignedIn) {
+    let api = &signed_in.api;
     if draft.get("image").is_empty() {
         let images = fitting(api).await.unwrap_or_default();
         let ready = |image: &&Image| image.status.as_deref() == Some("success");
@@ -27,7 +27,7 @@ pub(super) async fn fill(draft: &mut Draft, visitor: &Visitor) {
         }
     }
     if draft.get("source_id").is_empty() {
-        let sources: Result<SourceList, Trouble> = api.get(&format!("{LAUNCH}/sources?provider=aws")).await;
+        let sources: Result<SourceList, PageError> = api.get(&format!("{LAUNCH}/sources?provider=aws")).await;
         let sources = sources.map(|found| found.data).unwrap_or_default();
         let is_open = |status: &str| ["", "available"].contains(&status);
         let first = sources.iter().find(|source| is_open(&source.status)).or(sources.first());
@@ -40,10 +40,10 @@ pub(super) async fn fill(draft: &mut Draft, visitor: &Visitor) {
         }
     }
     if draft.get("key").is_empty() {
-        let keys: Result<PubkeyList, Trouble> = api.get(&format!("{LAUNCH}/pubkeys?limit=200")).await;
+        let keys: Result<PubkeyList, PageError> = api.get(&format!("{LAUNCH}/pubkeys?limit=200")).await;
         let keys = keys.map(|found| found.data).unwrap_or_default();
         draft.set("key", if keys.is_empty() { "new" } else { "kept" });
-        let own = own(&keys, visitor.name()).map(|key| key.id.to_string());
+        let own = own(&keys, signed_in.name()).map(|key| key.id.to_string());
         draft.set("pubkey_id", own.as_deref().unwrap_or_default());
     }
 }

@@ -9,14 +9,14 @@ const KINDS: [&str; 2] = ["ssh-ed25519", "ssh-rsa"];
 const BYTES_MAX: usize = 16 * 1024;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Known {
+pub(crate) struct KnownKey {
     pub(crate) kind: String,
     pub(crate) fingerprint: String,
     pub(crate) comment: String,
 }
 
 /// Never quotes the text: it may be a private key.
-pub(crate) fn look(text: &str) -> Result<Known, &'static str> {
+pub(crate) fn look(text: &str) -> Result<KnownKey, &'static str> {
     let line = text.trim();
     if line.is_empty() {
         return Err("Paste the line of a .pub file, or choose the file.");
@@ -42,7 +42,7 @@ pub(crate) fn look(text: &str) -> Result<Known, &'static str> {
     if says != Some(kind.as_bytes()) || blob.len() < 4 + kind.len() + 32 {
         return Err("A part of the key is missing. Paste the whole line.");
     }
-    Ok(Known {
+    Ok(KnownKey {
         kind: kind.to_owned(),
         fingerprint: format!("SHA256:{}", STANDARD_NO_PAD.encode(Sha256::digest(&blob))),
         comment: parts.next().unwrap_or_default().trim().to_owned(),

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::draft::Draft;
-use console::Flaw;
+use console::FormError;
 
 /// What is launched, how and where. `accounts` may start an image that is built.
 pub(crate) fn launch(draft: &Draft, accounts: &[String]) -> Value {
@@ -94,11 +94,11 @@ pub(crate) fn parameters(draft: &Draft) -> Value {
 }
 
 /// The field of the draft that a refusal is about.
-pub(crate) fn place(flaw: Flaw, draft: &Draft) -> Flaw {
+pub(crate) fn place(field_error: FormError, draft: &Draft) -> FormError {
     let is_new_key = draft.is("key", "new");
     // The name of a new key and that of the machines have one name at the API, and different rules.
-    let is_key_name = is_new_key && (draft.get("name").is_empty() || !flaw.text.contains("must be"));
-    let field = match flaw.field.trim_start_matches("parameters.") {
+    let is_key_name = is_new_key && (draft.get("name").is_empty() || !field_error.text.contains("must be"));
+    let field = match field_error.field.trim_start_matches("parameters.") {
         "name" if is_key_name => "pubkey_name",
         "body" => "pubkey_body",
         "pubkey_id" if is_new_key => "pubkey_body",
@@ -120,14 +120,18 @@ pub(crate) fn place(flaw: Flaw, draft: &Draft) -> Flaw {
         field => field,
     };
     // A refusal of one thing alone begins with its name, which is beside the field already.
-    let text = flaw.text.strip_prefix(&format!("{}: ", flaw.field)).unwrap_or(&flaw.text).to_owned();
-    Flaw { field: field.to_owned(), text, hint: flaw.hint }
+    let text = field_error
+        .text
+        .strip_prefix(&format!("{}: ", field_error.field))
+        .unwrap_or(&field_error.text)
+        .to_owned();
+    FormError { field: field.to_owned(), text, hint: field_error.hint }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::draft::User;
-    use super::super::step::Step;
+    use super::super::draft::ImageUser;
+    use super::super::step::WizardStep;
     use super::*;
 
     fn draft(pairs: &[(&'static str, &str)]) -> Draft {
@@ -149,7 +153,7 @@ mod tests {
             ("key", "kept"),
             ("pubkey_id", "3"),
         ]);
-        draft.users = vec![User { name: "ann".into(), key: "ssh-rsa A".into() }];
+        draft.users = vec![ImageUser { name: "ann".into(), key: "ssh-rsa A".into() }];
         let body = launch(&draft, &["123456789012".to_owned()]);
         let expected = json!({
             "provider": "aws",
@@ -187,24 +191,24 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_is_shown_where_it_can_be_corrected() {
+    fn an_error_is_shown_where_it_can_be_corrected() {
         let new = draft(&[("image", "build"), ("key", "new"), ("name", "web")]);
         for (field, text, expected, step) in [
-            ("amount", "", "amount", Step::Where),
-            ("name", "another key is called so already", "pubkey_name", Step::Key),
-            ("name", "must be short", "name", Step::Where),
-            ("body", "", "pubkey_body", Step::Key),
-            ("pubkey_id", "", "pubkey_body", Step::Key),
-            ("build.distribution", "", "distribution", Step::Image),
-            ("build.bootc", "", "image", Step::Image),
-            ("build.image_requests[0].upload_request.options", "", "source_id", Step::Where),
-            ("profile", "", "profile", Step::Review),
+            ("amount", "", "amount", WizardStep::Where),
+            ("name", "another key is called so already", "pubkey_name", WizardStep::Key),
+            ("name", "must be short", "name", WizardStep::Where),
+            ("body", "", "pubkey_body", WizardStep::Key),
+            ("pubkey_id", "", "pubkey_body", WizardStep::Key),
+            ("build.distribution", "", "distribution", WizardStep::Image),
+            ("build.bootc", "", "image", WizardStep::Image),
+            ("build.image_requests[0].upload_request.options", "", "source_id", WizardStep::Where),
+            ("profile", "", "profile", WizardStep::Review),
         ] {
-            let flaw = Flaw { field: field.to_owned(), text: text.to_owned(), hint: None };
-            let placed = place(flaw, &new).field;
-            let repeated = Flaw { field: field.to_owned(), text: format!("{field}: no"), hint: None };
+            let field_error = FormError { field: field.to_owned(), text: text.to_owned(), hint: None };
+            let placed = place(field_error, &new).field;
+            let repeated = FormError { field: field.to_owned(), text: format!("{field}: no"), hint: None };
             assert_eq!(place(repeated, &new).text, "no");
-            assert_eq!((placed.as_str(), Step::of(&placed)), (expected, step), "{field}");
+            assert_eq!((placed.as_str(), WizardStep::of(&placed)), (expected, step), "{field}");
         }
     }
 }

@@ -8,10 +8,10 @@ use super::check;
 use super::draft::Draft;
 use super::how::WAYS;
 use super::plan::{self, Planned};
-use super::step::Step;
+use super::step::WizardStep;
 use super::types::Types;
 use super::wizard::Wizard;
-use console::{Api, CsrfToken, Trouble, Visitor};
+use console::{ApiClient, CsrfToken, PageError, SignedIn};
 
 #[derive(Template)]
 #[template(path = "new/review.html")]
@@ -38,12 +38,12 @@ pub(crate) struct Summary {
 }
 
 impl Summary {
-    pub(crate) async fn draw(draft: &Draft, api: &Api) -> Result<Summary, Trouble> {
+    pub(crate) async fn draw(draft: &Draft, api: &ApiClient) -> Result<Summary, PageError> {
         Ok(Summary { groups: told(draft, api).await? })
     }
 }
 
-async fn told(draft: &Draft, api: &Api) -> Result<Vec<Group>, Trouble> {
+async fn told(draft: &Draft, api: &ApiClient) -> Result<Vec<Group>, PageError> {
     let sources: SourceList = api.get(&format!("{LAUNCH}/sources?provider=aws")).await?;
     let account = sources.data.into_iter().find(|source| source.id == draft.get("source_id"));
     let account = account.map_or_else(|| draft.get("source_id").to_owned(), |source| source.name);
@@ -51,16 +51,16 @@ async fn told(draft: &Draft, api: &Api) -> Result<Vec<Group>, Trouble> {
 }
 
 impl ReviewPage {
-    pub(crate) async fn draw(wizard: Wizard, visitor: &Visitor) -> Result<ReviewPage, Trouble> {
-        let (draft, api) = (&wizard.draft, &visitor.api);
+    pub(crate) async fn draw(wizard: Wizard, signed_in: &SignedIn) -> Result<ReviewPage, PageError> {
+        let (draft, api) = (&wizard.draft, &signed_in.api);
         let warnings = if draft.is_later() { Vec::new() } else { Types::warnings(api, draft).await };
         let groups = told(draft, api).await?;
-        let steps = plan::of(draft, visitor.workflow("launch"));
-        Ok(ReviewPage { csrf: visitor.csrf.clone(), wizard, groups, steps, warnings })
+        let steps = plan::of(draft, signed_in.workflow("launch"));
+        Ok(ReviewPage { csrf: signed_in.csrf.clone(), wizard, groups, steps, warnings })
     }
 }
 
-async fn key(draft: &Draft, api: &Api) -> Result<String, Trouble> {
+async fn key(draft: &Draft, api: &ApiClient) -> Result<String, PageError> {
     if draft.is("key", "new") {
         return Ok(format!("{} (new)", draft.get("pubkey_name")));
     }
@@ -104,12 +104,12 @@ fn groups(draft: &Draft, account: String, key: String) -> Vec<Group> {
             draft.is("poweroff", "yes").then(|| ("After the first start", "shut down".to_owned())),
         ]);
     }
-    let group = |step: Step, facts: Vec<Option<(&'static str, String)>>| Group {
+    let group = |step: WizardStep, facts: Vec<Option<(&'static str, String)>>| Group {
         title: step.title(),
         slug: step.slug(),
         facts: facts.into_iter().flatten().collect(),
     };
-    vec![group(Step::Image, image), group(Step::Where, place), group(Step::Key, keys)]
+    vec![group(WizardStep::Image, image), group(WizardStep::Where, place), group(WizardStep::Key, keys)]
 }
 
 fn some(label: &'static str, text: String) -> Option<(&'static str, String)> {
@@ -117,6 +117,10 @@ fn some(label: &'static str, text: String) -> Option<(&'static str, String)> {
 }
 
 /// Everything that is wrong on the pages before.
-pub(crate) fn flaws(draft: &Draft, before: Step) -> Vec<console::Flaw> {
-    Step::ALL.into_iter().filter(|step| *step < before).flat_map(|step| check::step(step, draft)).collect()
+pub(crate) fn field_errors(draft: &Draft, before: WizardStep) -> Vec<console::FormError> {
+    WizardStep::ALL
+        .into_iter()
+        .filter(|step| *step < before)
+        .flat_map(|step| check::step(step, draft))
+        .collect()
 }

@@ -10,9 +10,9 @@ use axum::response::Response;
 use super::super::LAUNCH;
 use super::check;
 use super::draft::Draft;
-use super::field::{Said, sentence};
+use super::field::{FieldNote, sentence};
 use super::go::current;
-use console::{Api, Desk, Fields, Visitor, html, path};
+use console::{ApiClient, ConsoleState, Fields, SignedIn, html, path};
 
 const SHOWN: usize = 8;
 /// What most people want, before they search for something else.
@@ -21,15 +21,15 @@ const FAMILIES: [&str; 6] = ["t3.", "t4g.", "m7i.", "m7g.", "c7i.", "r7i."];
 #[derive(Default, Template)]
 #[template(path = "new/types.html")]
 pub(crate) struct Types {
-    rows: Vec<Row>,
+    rows: Vec<TypeRow>,
     more: usize,
     /// Why there are none.
     problem: Option<String>,
     warnings: Vec<String>,
-    said: Said,
+    said: FieldNote,
 }
 
-struct Row {
+struct TypeRow {
     name: String,
     about: String,
     is_supported: bool,
@@ -39,50 +39,50 @@ struct Row {
 impl HtmlSafe for Types {}
 
 /// `POST /console/launch/types`
-pub(super) async fn types(State(_): State<Desk>, visitor: Visitor, fields: Fields) -> Response {
-    match current(&visitor, &fields).await {
+pub(super) async fn types(State(_): State<ConsoleState>, signed_in: SignedIn, fields: Fields) -> Response {
+    match current(&signed_in, &fields).await {
         Ok(draft) => {
-            html(StatusCode::OK, &Types::find(&visitor.api, &draft, fields.text("type_search")).await)
+            html(StatusCode::OK, &Types::find(&signed_in.api, &draft, fields.text("type_search")).await)
         }
-        Err(trouble) => trouble.page(&visitor),
+        Err(page_error) => page_error.page(&signed_in),
     }
 }
 
 impl Types {
-    pub(crate) async fn find(api: &Api, draft: &Draft, search: &str) -> Types {
+    pub(crate) async fn find(api: &ApiClient, draft: &Draft, search: &str) -> Types {
         match Types::ask(api, draft, search).await {
             Ok(all) => Types::of(all, draft, Types::known(api, draft).await.as_ref()),
             Err(problem) => Types { problem: Some(problem), ..Types::default() },
         }
     }
 
-    pub(crate) async fn has(api: &Api, draft: &Draft, name: &str) -> bool {
+    pub(crate) async fn has(api: &ApiClient, draft: &Draft, name: &str) -> bool {
         Types::ask(api, draft, name).await.is_ok_and(|all| all.iter().any(|one| one.name == name))
     }
 
     /// With what is wrong about the choice, until there is another one.
-    pub(crate) fn flawed(self, said: Said) -> Types {
+    pub(crate) fn with_field_errors(self, said: FieldNote) -> Types {
         Types { said, ..self }
     }
 
-    async fn ask(api: &Api, draft: &Draft, search: &str) -> Result<Vec<InstanceType>, String> {
+    async fn ask(api: &ApiClient, draft: &Draft, search: &str) -> Result<Vec<InstanceType>, String> {
         let query = path::query([("region", draft.get("region")), ("search", search)]);
         let found: InstanceTypes = api
             .get(&format!("{LAUNCH}/instance_types/aws{query}"))
             .await
-            .map_err(|trouble| sentence(&trouble.line()))?;
+            .map_err(|page_error| sentence(&page_error.line()))?;
         Ok(found.data)
     }
 
     /// What is known about the type that is chosen, whether it is among those that are looked for or not.
-    async fn known(api: &Api, draft: &Draft) -> Option<InstanceType> {
+    async fn known(api: &ApiClient, draft: &Draft) -> Option<InstanceType> {
         let name = draft.given("instance_type")?;
         let all = Types::ask(api, draft, name).await.ok()?;
         all.into_iter().find(|one| one.name == name)
     }
 
     /// What may go wrong with the type that is chosen.
-    pub(crate) async fn warnings(api: &Api, draft: &Draft) -> Vec<String> {
+    pub(crate) async fn warnings(api: &ApiClient, draft: &Draft) -> Vec<String> {
         let chosen = Types::known(api, draft).await;
         chosen.map(|one| warnings(&one, draft, draft.may_wait())).unwrap_or_default()
     }
@@ -95,11 +95,12 @@ impl Types {
         all.sort_by(|a, b| order(a).cmp(&order(b)));
         let more = all.len().saturating_sub(SHOWN);
         let warnings = chosen.map(|one| warnings(one, draft, is_known)).unwrap_or_default();
-        let chosen = chosen.into_iter().map(|one| Row::new(one, true));
-        let rows: Vec<Row> = chosen.chain(all.iter().take(SHOWN).map(|one| Row::new(one, false))).collect();
+        let chosen = chosen.into_iter().map(|one| TypeRow::new(one, true));
+        let rows: Vec<TypeRow> =
+            chosen.chain(all.iter().take(SHOWN).map(|one| TypeRow::new(one, false))).collect();
         let problem =
             rows.is_empty().then(|| "No instance type fits. Search for less, or another region.".to_owned());
-        Types { rows, more, problem, warnings, said: Said::default() }
+        Types { rows, more, problem, warnings, said: FieldNote::default() }
     }
 }
 
@@ -125,13 +126,13 @@ fn plain(architecture: &str) -> &str {
     if architecture == "aarch64" { "arm64" } else { architecture }
 }
 
-impl Row {
-    fn new(one: &InstanceType, is_chosen: bool) -> Row {
+impl TypeRow {
+    fn new(one: &InstanceType, is_chosen: bool) -> TypeRow {
         #[expect(clippy::cast_precision_loss, reason = "nobody has so much memory")]
         let memory = one.memory_mib as f64 / 1024.0;
         let about =
             format!("{} vCPU · {memory:.1} GiB · {}", one.vcpus, one.architecture).replace(".0 GiB", " GiB");
-        Row { name: one.name.clone(), about, is_supported: one.supported, is_chosen }
+        TypeRow { name: one.name.clone(), about, is_supported: one.supported, is_chosen }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Making, finding and deleting sources, for doors.
+//! Making, finding and deleting sources, for APIs.
 
 use api::Code;
 use cloud::{Access, ProviderKind};
@@ -7,10 +7,10 @@ use engine::{Engine, Resource, Timestamp};
 use http::StatusCode;
 use uuid::Uuid;
 
-use super::{AccountBook, BookError, Finding, Kept, SOURCES_MAX, Sealing, Source, SourceRecord};
+use super::{Finding, SOURCES_MAX, Sealing, Source, SourceDirectory, SourceError, SourceRecord, SourceStore};
+use crate::model::api_error::{Flaw, LaunchApiError, field_error};
 use crate::model::numbers::fresh_id;
-use crate::model::params::Requester;
-use crate::model::rejection::{Flaw, Rejection, flaw};
+use crate::model::params::LaunchOwner;
 use crate::model::settings::Launches;
 
 /// A source that somebody wants to have kept.
@@ -27,13 +27,13 @@ const LOOKS_MAX: usize = 5;
 
 pub async fn list(
     launches: &Launches,
-    who: &Requester,
+    who: &LaunchOwner,
     provider: Option<ProviderKind>,
-) -> Result<Vec<Source>, Rejection> {
+) -> Result<Vec<Source>, LaunchApiError> {
     Ok(launches.accounts.all(who, provider).await?)
 }
 
-pub async fn get(launches: &Launches, who: &Requester, id: &str) -> Result<Source, Rejection> {
+pub async fn get(launches: &Launches, who: &LaunchOwner, id: &str) -> Result<Source, LaunchApiError> {
     let all = launches.accounts.all(who, None).await?;
     all.into_iter().find(|source| source.id == id).ok_or_else(missing)
 }
@@ -41,27 +41,28 @@ pub async fn get(launches: &Launches, who: &Requester, id: &str) -> Result<Sourc
 pub async fn create(
     launches: &Launches,
     engine: &Engine,
-    who: &Requester,
+    who: &LaunchOwner,
     new: &NewSource,
-) -> Result<Source, Rejection> {
-    let book = &launches.accounts;
-    let Kept::Here { store, ring } = &book.kept else { return Err(elsewhere()) };
-    check(&who.org, new).map_err(|flaws| Rejection::flawed(StatusCode::BAD_REQUEST, flaws))?;
-    if book.all(who, None).await?.len() >= SOURCES_MAX {
+) -> Result<Source, LaunchApiError> {
+    let directory = &launches.accounts;
+    let SourceStore::Here { store, ring } = &directory.kept else { return Err(elsewhere()) };
+    check(&who.org, new)
+        .map_err(|field_errors| LaunchApiError::with_field_errors(StatusCode::BAD_REQUEST, field_errors))?;
+    if directory.all(who, None).await?.len() >= SOURCES_MAX {
         let message = format!("an organisation can have {SOURCES_MAX} sources");
-        return Err(Rejection::conflict(message).hint("delete those that nobody uses"));
+        return Err(LaunchApiError::conflict(message).hint("delete those that nobody uses"));
     }
     let (tenant, uid) = (who.tenant(), fresh_id(engine));
     let name = resource(who, uid);
     let sealing = Sealing { ring: ring.as_ref(), tenant: &tenant, row: &name };
     let record = SourceRecord::new(&new.name, &uid.to_string(), new.provider, &new.access, &sealing)
         .ok_or_else(|| {
-            Rejection::new(Code::NoKeyRing, "this server has no key ring to seal secrets with")
+            LaunchApiError::new(Code::NoKeyRing, "this server has no key ring to seal secrets with")
                 .hint("give it one, or make a source without a secret")
         })?;
-    let portrait = Some(record.portrait().map_err(internal)?);
+    let record_update = Some(record.record_update().map_err(internal)?);
     let write =
-        ResourceWrite { name: name.clone(), tenant, expect: Expect::Absent, portrait, at: engine.now() };
+        ResourceWrite { name: name.clone(), tenant, expect: Expect::Absent, record_update, at: engine.now() };
     store.commit(Write::Resource(Box::new(write))).await?;
     let row = store.resource(&name).await?.ok_or_else(missing)?;
     Ok(record.shown(row.number.to_string()))
@@ -71,41 +72,41 @@ pub async fn create(
 pub async fn delete(
     launches: &Launches,
     engine: &Engine,
-    who: &Requester,
+    who: &LaunchOwner,
     id: &str,
-) -> Result<(), Rejection> {
-    let book = &launches.accounts;
-    if !book.is_built_in() {
+) -> Result<(), LaunchApiError> {
+    let directory = &launches.accounts;
+    if !directory.is_built_in() {
         return Err(elsewhere());
     }
-    if book.default.as_ref().is_some_and(|default| default.id == id) {
-        return Err(Rejection::conflict("this source is part of the sandbox and is always there"));
+    if directory.default.as_ref().is_some_and(|default| default.id == id) {
+        return Err(LaunchApiError::conflict("this source is part of the sandbox and is always there"));
     }
     let now = engine.now();
-    let gone = book.change(who, id, now, |record| record.gone_at = Some(now)).await?;
+    let gone = directory.change(who, id, now, |record| record.gone_at = Some(now)).await?;
     if gone { Ok(()) } else { Err(missing()) }
 }
 
-impl AccountBook {
+impl SourceDirectory {
     /// Remembers what a look at a source brought. `false` where it is not kept here.
-    pub async fn learn(&self, who: &Requester, id: &str, finding: &Finding) -> Result<bool, BookError> {
+    pub async fn learn(&self, who: &LaunchOwner, id: &str, finding: &Finding) -> Result<bool, SourceError> {
         self.change(who, id, finding.at, |record| record.finding = Some(finding.clone())).await
     }
 
     async fn change(
         &self,
-        who: &Requester,
+        who: &LaunchOwner,
         id: &str,
         at: Timestamp,
         change: impl Fn(&mut SourceRecord),
-    ) -> Result<bool, BookError> {
-        let Kept::Here { store, .. } = &self.kept else { return Ok(false) };
+    ) -> Result<bool, SourceError> {
+        let SourceStore::Here { store, .. } = &self.kept else { return Ok(false) };
         for _ in 0..LOOKS_MAX {
             let Some((row, mut record)) = self.record(who, id).await? else { return Ok(false) };
             change(&mut record);
-            let portrait = Some(record.portrait().map_err(StoreError::Refused)?);
+            let record_update = Some(record.record_update().map_err(StoreError::Refused)?);
             let expect = Expect::Version(row.version);
-            let write = ResourceWrite { name: row.name, tenant: row.tenant, expect, portrait, at };
+            let write = ResourceWrite { name: row.name, tenant: row.tenant, expect, record_update, at };
             if store.commit(Write::Resource(Box::new(write))).await? == Receipt::Saved {
                 return Ok(true);
             }
@@ -115,36 +116,36 @@ impl AccountBook {
 }
 
 fn check(org: &str, new: &NewSource) -> Result<(), Vec<Flaw>> {
-    let mut flaws = Vec::new();
+    let mut field_errors = Vec::new();
     let length = new.name.chars().count();
     if !(1..=NAME_CHARS_MAX).contains(&length) || new.name.chars().any(char::is_control) {
         let message = format!("must have 1 to {NAME_CHARS_MAX} characters and no control characters");
-        flaws.push(Flaw::new("name", message));
+        field_errors.push(Flaw::new("name", message));
     }
     match &new.provider.spec().source {
-        Some(spec) => flaws.extend((spec.check)(org, &new.access).into_iter().map(flaw)),
-        None => flaws.push(Flaw::new("provider", format!("{} needs no source", new.provider))),
+        Some(spec) => field_errors.extend((spec.check)(org, &new.access).into_iter().map(field_error)),
+        None => field_errors.push(Flaw::new("provider", format!("{} needs no source", new.provider))),
     }
-    if flaws.is_empty() { Ok(()) } else { Err(flaws) }
+    if field_errors.is_empty() { Ok(()) } else { Err(field_errors) }
 }
 
-fn resource(who: &Requester, uid: Uuid) -> String {
+fn resource(who: &LaunchOwner, uid: Uuid) -> String {
     format!("source:{}:{}", who.org, uid.simple())
 }
 
-fn missing() -> Rejection {
-    Rejection::not_found("such source").at("source_id")
+fn missing() -> LaunchApiError {
+    LaunchApiError::not_found("such source").at("source_id")
 }
 
-fn elsewhere() -> Rejection {
-    Rejection::new(Code::SourcesElsewhere, "sources are kept by another service here")
+fn elsewhere() -> LaunchApiError {
+    LaunchApiError::new(Code::SourcesElsewhere, "sources are kept by another service here")
         .hint("make and delete them there")
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "for map_err")]
-fn internal(error: String) -> Rejection {
+fn internal(error: String) -> LaunchApiError {
     tracing::error!(error, "a source could not be saved");
-    Rejection::new(Code::Internal, "the source could not be saved; the reason is in the log")
+    LaunchApiError::new(Code::Internal, "the source could not be saved; the reason is in the log")
 }
 
 #[cfg(test)]
@@ -177,10 +178,10 @@ mod tests {
             (ProviderKind::Gcp, "a", Access::Name("../x".into()), &["access"]),
             (ProviderKind::Noop, "a", Access::Name("x".into()), &["provider"]),
         ] {
-            let flaws =
+            let field_errors =
                 check("org", &NewSource { name: name.into(), provider, access }).err().unwrap_or_default();
-            let told: Vec<&str> = flaws.iter().map(|flaw| flaw.field.as_str()).collect();
-            assert_eq!(told, fields, "{flaws:?}");
+            let told: Vec<&str> = field_errors.iter().map(|field_error| field_error.field.as_str()).collect();
+            assert_eq!(told, fields, "{field_errors:?}");
         }
     }
 }

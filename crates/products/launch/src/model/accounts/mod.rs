@@ -17,20 +17,20 @@ use sources::{Link, SourcesApi};
 
 pub use self::keep::{NewSource, create, delete, get, list};
 pub use self::record::{Finding, SourceRecord};
+use super::api_error::LaunchApiError;
 use super::numbers;
-use super::params::Requester;
-use super::rejection::Rejection;
+use super::params::LaunchOwner;
 
 /// Where sources are found. Cheap to clone.
 #[derive(Clone)]
-pub struct AccountBook {
-    kept: Kept,
+pub struct SourceDirectory {
+    kept: SourceStore,
     /// What everybody finds without having made it.
     default: Option<Arc<DefaultSource>>,
 }
 
 #[derive(Clone)]
-enum Kept {
+enum SourceStore {
     Here { store: Arc<dyn Store>, ring: Option<SharedRing> },
     Outside(SourcesApi),
 }
@@ -62,7 +62,7 @@ const SOURCES_MAX: usize = 1000;
 
 /// Why a source could not be read. That there is none is no error.
 #[derive(Debug, thiserror::Error)]
-pub enum BookError {
+pub enum SourceError {
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error(transparent)]
@@ -72,26 +72,26 @@ pub enum BookError {
     Locked { id: String, cause: SecretError },
 }
 
-impl From<BookError> for Halt {
-    fn from(error: BookError) -> Halt {
+impl From<SourceError> for Halt {
+    fn from(error: SourceError) -> Halt {
         let cause = error.to_string().into();
         match error {
-            BookError::Outside(error) => error.into(),
-            BookError::Store(error) if !error.may_heal() => Halt::Fail { cause },
-            BookError::Locked { cause: SecretError::DoesNotOpen, .. } => Halt::Fail { cause },
-            BookError::Store(_) | BookError::Locked { .. } => Halt::Retry { after: None, cause },
+            SourceError::Outside(error) => error.into(),
+            SourceError::Store(error) if !error.may_heal() => Halt::Fail { cause },
+            SourceError::Locked { cause: SecretError::DoesNotOpen, .. } => Halt::Fail { cause },
+            SourceError::Store(_) | SourceError::Locked { .. } => Halt::Retry { after: None, cause },
         }
     }
 }
 
-impl From<BookError> for Rejection {
-    fn from(error: BookError) -> Rejection {
+impl From<SourceError> for LaunchApiError {
+    fn from(error: SourceError) -> LaunchApiError {
         match error {
-            BookError::Store(error) => error.into(),
-            BookError::Outside(error) => error.into(),
-            BookError::Locked { .. } => {
+            SourceError::Store(error) => error.into(),
+            SourceError::Outside(error) => error.into(),
+            SourceError::Locked { .. } => {
                 tracing::error!(%error, "a source cannot be used");
-                Rejection::new(Code::SourceLocked, "the access of this source cannot be opened")
+                LaunchApiError::new(Code::SourceLocked, "the access of this source cannot be opened")
                     .at("source_id")
                     .hint("put the key back that sealed it, or make the source anew")
             }
@@ -99,62 +99,62 @@ impl From<BookError> for Rejection {
     }
 }
 
-impl AccountBook {
+impl SourceDirectory {
     /// Sources are kept here. Those that have a secret need a ring: see [`sealed_by`](Self::sealed_by).
-    pub fn built_in(store: Arc<dyn Store>) -> AccountBook {
-        AccountBook { kept: Kept::Here { store, ring: None }, default: None }
+    pub fn built_in(store: Arc<dyn Store>) -> SourceDirectory {
+        SourceDirectory { kept: SourceStore::Here { store, ring: None }, default: None }
     }
 
     /// Sources are asked of a service outside.
-    pub fn outside(sources: SourcesApi) -> AccountBook {
-        AccountBook { kept: Kept::Outside(sources), default: None }
+    pub fn outside(sources: SourcesApi) -> SourceDirectory {
+        SourceDirectory { kept: SourceStore::Outside(sources), default: None }
     }
 
     #[must_use]
-    pub fn sealed_by(mut self, with: SharedRing) -> AccountBook {
-        if let Kept::Here { ring, .. } = &mut self.kept {
+    pub fn sealed_by(mut self, with: SharedRing) -> SourceDirectory {
+        if let SourceStore::Here { ring, .. } = &mut self.kept {
             *ring = Some(with);
         }
         self
     }
 
     #[must_use]
-    pub fn with_default(mut self, source: DefaultSource) -> AccountBook {
+    pub fn with_default(mut self, source: DefaultSource) -> SourceDirectory {
         self.default = Some(Arc::new(source));
         self
     }
 
     /// Whether sources can be made and deleted here.
     pub fn is_built_in(&self) -> bool {
-        matches!(self.kept, Kept::Here { .. })
+        matches!(self.kept, SourceStore::Here { .. })
     }
 
     /// The service outside, where there is one.
     pub fn service(&self) -> Option<&SourcesApi> {
         match &self.kept {
-            Kept::Outside(sources) => Some(sources),
-            Kept::Here { .. } => None,
+            SourceStore::Outside(sources) => Some(sources),
+            SourceStore::Here { .. } => None,
         }
     }
 
     /// The account behind a source, and how we get in.
-    pub async fn get(&self, who: &Requester, id: &str) -> Result<Option<Account>, BookError> {
+    pub async fn get(&self, who: &LaunchOwner, id: &str) -> Result<Option<Account>, SourceError> {
         Ok(self.link(who, id).await?.map(|link| link.account))
     }
 
     /// As `get`, with what a service outside wants to hear about later.
-    pub async fn link(&self, who: &Requester, id: &str) -> Result<Option<Link>, BookError> {
+    pub async fn link(&self, who: &LaunchOwner, id: &str) -> Result<Option<Link>, SourceError> {
         if let Some(default) = self.default.as_ref().filter(|default| default.id == id) {
             return Ok(Some(Link { account: default.account(&who.org), application: None }));
         }
         match &self.kept {
-            Kept::Outside(sources) => Ok(sources.link(&who.caller(), id).await?),
-            Kept::Here { ring, .. } => {
+            SourceStore::Outside(sources) => Ok(sources.link(&who.caller(), id).await?),
+            SourceStore::Here { ring, .. } => {
                 let Some((row, record)) = self.record(who, id).await? else { return Ok(None) };
                 let sealing = Sealing { ring: ring.as_ref(), row: &row.name, tenant: &row.tenant };
                 let account = record
                     .account(&who.org, id, &sealing)
-                    .map_err(|cause| BookError::Locked { id: id.to_owned(), cause })?;
+                    .map_err(|cause| SourceError::Locked { id: id.to_owned(), cause })?;
                 Ok(Some(Link { account, application: None }))
             }
         }
@@ -163,14 +163,14 @@ impl AccountBook {
     /// The sources of an organisation, of one provider or of all, in the order in which they were made.
     pub async fn all(
         &self,
-        who: &Requester,
+        who: &LaunchOwner,
         provider: Option<ProviderKind>,
-    ) -> Result<Vec<Source>, BookError> {
+    ) -> Result<Vec<Source>, SourceError> {
         let is_wanted = |source: &Source| provider.is_none_or(|provider| source.provider == provider);
         let mut sources: Vec<Source> = self.default.iter().map(|default| default.shown()).collect();
         match &self.kept {
-            Kept::Outside(outside) => sources.extend(outside.list(&who.caller(), provider).await?),
-            Kept::Here { store, .. } => {
+            SourceStore::Outside(outside) => sources.extend(outside.list(&who.caller(), provider).await?),
+            SourceStore::Here { store, .. } => {
                 let query = ResourceQuery {
                     kind: SourceRecord::KIND.to_owned(),
                     tenant: Some(who.tenant()),
@@ -188,10 +188,12 @@ impl AccountBook {
     /// The row of a source that is kept here.
     async fn record(
         &self,
-        who: &Requester,
+        who: &LaunchOwner,
         id: &str,
     ) -> Result<Option<(ResourceRow, SourceRecord)>, StoreError> {
-        let (Kept::Here { store, .. }, Ok(number)) = (&self.kept, id.parse::<i64>()) else { return Ok(None) };
+        let (SourceStore::Here { store, .. }, Ok(number)) = (&self.kept, id.parse::<i64>()) else {
+            return Ok(None);
+        };
         let page = store.resources(&numbers::query::<SourceRecord>(&who.tenant(), number)).await?;
         let Some(row) = page.rows.into_iter().find(|row| row.number == number) else { return Ok(None) };
         let record = numbers::read(&row)?;

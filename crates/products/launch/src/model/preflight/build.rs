@@ -4,7 +4,7 @@
 use cloud::{Architecture, ProviderKind};
 use serde_json::{Map, Value};
 
-use crate::model::rejection::Flaw;
+use crate::model::api_error::Flaw;
 
 /// What a launch needs to know of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,21 +37,21 @@ pub fn read(provider: ProviderKind, request: &Value) -> Result<BuildFacts, Vec<F
         let message = format!("must have at most {REQUEST_BYTES_MAX} bytes");
         return Err(vec![Flaw::new("build", message).hint("move large files into a repository or an image")]);
     }
-    let mut reader = Reader { provider, flaws: Vec::new() };
+    let mut reader = BuildReader { provider, field_errors: Vec::new() };
     match reader.request(members) {
-        Some(facts) if reader.flaws.is_empty() => Ok(facts),
-        _ => Err(reader.flaws),
+        Some(facts) if reader.field_errors.is_empty() => Ok(facts),
+        _ => Err(reader.field_errors),
     }
 }
 
-struct Reader {
+struct BuildReader {
     provider: ProviderKind,
-    flaws: Vec<Flaw>,
+    field_errors: Vec<Flaw>,
 }
 
-impl Reader {
-    fn flaw(&mut self, path: &str, message: impl Into<String>) {
-        self.flaws.push(Flaw::new(format!("build.{path}"), message));
+impl BuildReader {
+    fn field_error(&mut self, path: &str, message: impl Into<String>) {
+        self.field_errors.push(Flaw::new(format!("build.{path}"), message));
     }
 
     fn request(&mut self, request: &Map<String, Value>) -> Option<BuildFacts> {
@@ -60,11 +60,11 @@ impl Reader {
         let image_name = self.text(request, "image_name", "image_name", IMAGE_NAME_CHARS_MAX);
         self.text(request, "image_description", "image_description", IMAGE_DESCRIPTION_CHARS_MAX);
         if request.get("customizations").is_some_and(|value| !value.is_object() && !value.is_null()) {
-            self.flaw("customizations", "must be an object");
+            self.field_error("customizations", "must be an object");
         }
         let images = request.get("image_requests").and_then(Value::as_array);
         let Some([Value::Object(image)]) = images.map(Vec::as_slice) else {
-            self.flaw("image_requests", "must have exactly one entry: the image that is launched");
+            self.field_error("image_requests", "must have exactly one entry: the image that is launched");
             return None;
         };
         let architecture = self.architecture(image);
@@ -85,10 +85,15 @@ impl Reader {
     fn system(&mut self, request: &Map<String, Value>, distribution: Option<&str>) {
         let bootc = request.get("bootc").filter(|value| !value.is_null());
         match (distribution, bootc) {
-            (Some(_), Some(_)) => self.flaw("bootc", "cannot be given beside distribution; leave one out"),
+            (Some(_), Some(_)) => {
+                self.field_error("bootc", "cannot be given beside distribution; leave one out");
+            }
             (None, None) => {
                 if request.get("distribution").is_none_or(Value::is_null) {
-                    self.flaw("distribution", "is missing; name one such as rhel-9, or give bootc.reference");
+                    self.field_error(
+                        "distribution",
+                        "is missing; name one such as rhel-9, or give bootc.reference",
+                    );
                 }
             }
             (None, Some(bootc)) => {
@@ -96,7 +101,7 @@ impl Reader {
                 if reference.is_empty() || reference.len() > REFERENCE_CHARS_MAX {
                     let message =
                         format!("must name a container image in at most {REFERENCE_CHARS_MAX} characters");
-                    self.flaw("bootc.reference", message);
+                    self.field_error("bootc.reference", message);
                 }
             }
             (Some(_), None) => {}
@@ -110,7 +115,7 @@ impl Reader {
             _ => None,
         };
         if architecture.is_none() {
-            self.flaw("image_requests[0].architecture", "must be x86_64 or aarch64");
+            self.field_error("image_requests[0].architecture", "must be x86_64 or aarch64");
         }
         architecture
     }
@@ -120,7 +125,7 @@ impl Reader {
         let asked = image.get("image_type").and_then(Value::as_str).filter(|kind| fitting.contains(kind));
         if asked.is_none() {
             let message = format!("must be {} to be launched at {}", fitting.join(" or "), self.provider);
-            self.flaw("image_requests[0].image_type", message);
+            self.field_error("image_requests[0].image_type", message);
         }
         asked.map(str::to_owned)
     }
@@ -130,7 +135,7 @@ impl Reader {
         let max = self.provider.spec().build.bytes_max;
         if !size.as_u64().is_some_and(|size| size > 0 && max.is_none_or(|max| size <= max)) {
             let most = max.map(|max| format!(" of at most {} GiB", max / GIB)).unwrap_or_default();
-            self.flaw("image_requests[0].size", format!("must be a number of bytes{most}"));
+            self.field_error("image_requests[0].size", format!("must be a number of bytes{most}"));
         }
     }
 
@@ -138,33 +143,33 @@ impl Reader {
     fn upload(&mut self, image: &Map<String, Value>) -> Option<(Vec<String>, Vec<String>)> {
         const PATH: &str = "image_requests[0].upload_request";
         let Some(upload) = image.get("upload_request").and_then(Value::as_object) else {
-            self.flaw(PATH, "is missing; it says where the image goes");
+            self.field_error(PATH, "is missing; it says where the image goes");
             return None;
         };
         if upload.get("type").and_then(Value::as_str) != Some(self.provider.as_str()) {
             let message = format!("must be {}, where the image is launched", self.provider);
-            self.flaw(&format!("{PATH}.type"), message);
+            self.field_error(&format!("{PATH}.type"), message);
         }
         let Some(options) = upload.get("options").and_then(Value::as_object) else {
-            self.flaw(&format!("{PATH}.options"), "is missing; it says who may use the image");
+            self.field_error(&format!("{PATH}.options"), "is missing; it says who may use the image");
             return None;
         };
-        let before = self.flaws.len();
+        let before = self.field_errors.len();
         let accounts = self.texts(options, "share_with_accounts");
         let sources = self.texts(options, "share_with_sources");
         let spec = &self.provider.spec().build;
         if let Some(rule) = &spec.shared_account {
             if let Some(message) = accounts.iter().find_map(|account| rule.broken_by(account)) {
-                self.flaw(&format!("{PATH}.options.share_with_accounts"), message);
-            } else if accounts.is_empty() && sources.is_empty() && self.flaws.len() == before {
+                self.field_error(&format!("{PATH}.options.share_with_accounts"), message);
+            } else if accounts.is_empty() && sources.is_empty() && self.field_errors.len() == before {
                 let message = "needs share_with_sources or share_with_accounts with at least one entry";
-                self.flaw(&format!("{PATH}.options"), message);
+                self.field_error(&format!("{PATH}.options"), message);
             }
         }
         let has_source = options.get("source_id").and_then(Value::as_str).is_some();
         for key in (spec.upload_options)(has_source) {
             if options.get(*key).and_then(Value::as_str).is_none_or(str::is_empty) {
-                self.flaw(&format!("{PATH}.options.{key}"), "is missing");
+                self.field_error(&format!("{PATH}.options.{key}"), "is missing");
             }
         }
         Some((accounts, sources))
@@ -180,7 +185,7 @@ impl Reader {
             // An empty name or description is as good as none.
             Some(Value::String(text)) if text.is_empty() && key.starts_with("image_") => None,
             Some(_) => {
-                self.flaw(path, format!("must be a text of 1 to {chars_max} characters"));
+                self.field_error(path, format!("must be a text of 1 to {chars_max} characters"));
                 None
             }
         }
@@ -200,7 +205,7 @@ impl Reader {
             .collect();
         texts.unwrap_or_else(|| {
             let path = format!("image_requests[0].upload_request.options.{key}");
-            self.flaw(&path, format!("must be a list of at most {SHARES_MAX} short texts"));
+            self.field_error(&path, format!("must be a list of at most {SHARES_MAX} short texts"));
             Vec::new()
         })
     }
@@ -281,9 +286,10 @@ mod tests {
                 "build.image_requests[0].upload_request.options.share_with_sources",
             ),
         ] {
-            let flaws = read(ProviderKind::Aws, &request).unwrap_err();
-            let fields: Vec<&str> = flaws.iter().map(|flaw| flaw.field.as_str()).collect();
-            assert_eq!(fields, [field], "{flaws:?}");
+            let field_errors = read(ProviderKind::Aws, &request).unwrap_err();
+            let fields: Vec<&str> =
+                field_errors.iter().map(|field_error| field_error.field.as_str()).collect();
+            assert_eq!(fields, [field], "{field_errors:?}");
         }
     }
 

@@ -5,8 +5,8 @@ use image_builder::{BuildStatus, Compose};
 use serde_json::Value;
 
 use super::build::BuildFacts;
+use crate::model::api_error::Flaw;
 use crate::model::params::ImageChoice;
-use crate::model::rejection::Flaw;
 use crate::model::state::ResolvedImage;
 
 /// Nothing means that nobody knows yet.

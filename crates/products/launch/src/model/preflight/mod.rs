@@ -1,5 +1,5 @@
 //! What can be told about a launch before anything is done: whether the image, the place, the type, the key and the
-//! account fit together. Pure; the desk asks it when something comes in, and the first step asks it again.
+//! account fit together. Pure; the queue asks it when something comes in, and the first step asks it again.
 
 pub mod build;
 mod image;
@@ -8,10 +8,10 @@ mod names;
 use cloud::{Access, Account, ProviderKind};
 
 pub use self::image::{ImageFacts, Shares};
-use super::catalogue::{Catalogue, Entry, Listing};
+use super::api_error::{Flaw, quoted};
+use super::catalog::{TypeCatalog, TypeEntry, TypeListing};
 use super::params::{ImageChoice, LaunchParameters, Params};
 use super::public_key::PublicKey;
-use super::rejection::{Flaw, quoted};
 use super::settings::{LaunchSettings, Launches};
 use super::state::ResolvedImage;
 
@@ -22,15 +22,15 @@ pub struct Preflight<'a> {
     pub provider: ProviderKind,
     pub image: &'a ImageFacts,
     pub parameters: &'a LaunchParameters,
-    pub offer: Offer<'a>,
+    pub offer: Availability<'a>,
     /// Nothing where it was not looked up.
     pub account: Option<&'a Account>,
 }
 
 /// What the region offers.
 #[derive(Debug, Clone, Copy)]
-pub enum Offer<'a> {
-    Listed(&'a Listing),
+pub enum Availability<'a> {
+    Listed(&'a TypeListing),
     /// Nobody knows the region.
     UnknownRegion,
     /// Nobody has looked: only what the program itself knows can be held against a launch.
@@ -56,7 +56,7 @@ pub fn check(
         provider: params.provider,
         image: &image,
         parameters,
-        offer: Offer::NotAsked,
+        offer: Availability::NotAsked,
         account: None,
     };
     preflight.check()
@@ -88,13 +88,13 @@ fn needs_parameters(provider: ProviderKind, image: &ImageChoice, has_parameters:
 impl Preflight<'_> {
     /// Everything that is wrong, not only the first thing.
     pub fn check(&self) -> Result<(), Vec<Flaw>> {
-        let mut flaws = names::check(self.provider, self.parameters);
-        flaws.extend(self.amount());
-        flaws.extend(self.place());
-        flaws.extend(self.instance_type());
-        flaws.extend(self.key());
-        flaws.extend(self.source());
-        if flaws.is_empty() { Ok(()) } else { Err(flaws) }
+        let mut field_errors = names::check(self.provider, self.parameters);
+        field_errors.extend(self.amount());
+        field_errors.extend(self.place());
+        field_errors.extend(self.instance_type());
+        field_errors.extend(self.key());
+        field_errors.extend(self.source());
+        if field_errors.is_empty() { Ok(()) } else { Err(field_errors) }
     }
 
     fn amount(&self) -> Option<Flaw> {
@@ -105,17 +105,19 @@ impl Preflight<'_> {
 
     fn place(&self) -> Vec<Flaw> {
         let region = &self.parameters.region;
-        let mut flaws = Vec::new();
-        if matches!(self.offer, Offer::UnknownRegion) {
+        let mut field_errors = Vec::new();
+        if matches!(self.offer, Availability::UnknownRegion) {
             let message = format!("{} is not a region of {}", quoted(region), self.provider);
-            let known: Vec<&str> = Catalogue::shipped().regions(self.provider).take(REGIONS_SHOWN).collect();
-            flaws.push(Flaw::new("region", message).hint(format!("choose one such as {}", known.join(", "))));
+            let known: Vec<&str> =
+                TypeCatalog::shipped().regions(self.provider).take(REGIONS_SHOWN).collect();
+            field_errors
+                .push(Flaw::new("region", message).hint(format!("choose one such as {}", known.join(", "))));
         }
         if let Some(home) = self.image.region.as_ref().filter(|home| *home != region) {
             let message = format!("the image is in {home} and cannot be launched in {}", quoted(region));
-            flaws.push(Flaw::new("region", message).hint(format!("choose {home}")));
+            field_errors.push(Flaw::new("region", message).hint(format!("choose {home}")));
         }
-        flaws
+        field_errors
     }
 
     /// A template may name the type. A type that is named is used, and must fit.
@@ -128,7 +130,7 @@ impl Preflight<'_> {
         };
         let Some(entry) = self.entry(name) else {
             let (name, region) = (quoted(name), quoted(&self.parameters.region));
-            let is_listed = matches!(self.offer, Offer::Listed(_));
+            let is_listed = matches!(self.offer, Availability::Listed(_));
             return is_listed.then(|| {
                 Flaw::new("instance_type", format!("{name} is not offered in {region}"))
                     .hint("choose one of the instance types that are listed for the region")
@@ -140,11 +142,13 @@ impl Preflight<'_> {
         Some(Flaw::new("instance_type", message).hint(format!("choose a type with architecture {needs}")))
     }
 
-    fn entry(&self, name: &str) -> Option<&Entry> {
+    fn entry(&self, name: &str) -> Option<&TypeEntry> {
         match self.offer {
-            Offer::Listed(listing) => listing.find(name),
-            Offer::UnknownRegion => None,
-            Offer::NotAsked => Catalogue::shipped().find(self.provider, &self.parameters.region, name),
+            Availability::Listed(listing) => listing.find(name),
+            Availability::UnknownRegion => None,
+            Availability::NotAsked => {
+                TypeCatalog::shipped().find(self.provider, &self.parameters.region, name)
+            }
         }
     }
 

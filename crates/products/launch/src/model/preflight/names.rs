@@ -3,8 +3,8 @@
 use cloud::ProviderKind;
 use cloud::spec::{Rule, is_id};
 
+use crate::model::api_error::Flaw;
 use crate::model::params::LaunchParameters;
-use crate::model::rejection::Flaw;
 
 /// What AWS allows for one network interface.
 const SECURITY_GROUPS_MAX: usize = 5;
@@ -12,34 +12,35 @@ const SECURITY_GROUPS_MAX: usize = 5;
 /// Whether every text has the form that the cloud knows.
 pub(crate) fn check(provider: ProviderKind, parameters: &LaunchParameters) -> Vec<Flaw> {
     let names = &provider.spec().names;
-    let mut flaws = Vec::new();
+    let mut field_errors = Vec::new();
     if !is_id(&parameters.source_id) {
-        flaws.push(Flaw::new("source_id", "is missing or not an id").hint("choose one of your sources"));
+        field_errors
+            .push(Flaw::new("source_id", "is missing or not an id").hint("choose one of your sources"));
     }
     if !is_id(&parameters.region) {
-        flaws.push(Flaw::new("region", "is not the name of a region"));
+        field_errors.push(Flaw::new("region", "is not the name of a region"));
     }
     if parameters.instance_type.as_deref().is_some_and(|name| !is_id(name)) {
-        flaws.push(Flaw::new("instance_type", "is not the name of an instance type"));
+        field_errors.push(Flaw::new("instance_type", "is not the name of an instance type"));
     }
     let name = parameters.name.as_deref().and_then(|text| names.instance.broken_by(text));
-    flaws.extend(name.map(|message| Flaw::new("name", message)));
+    field_errors.extend(name.map(|message| Flaw::new("name", message)));
     let template = parameters.launch_template_id.as_deref();
-    flaws.extend(template.and_then(|text| {
+    field_errors.extend(template.and_then(|text| {
         let none = || format!("must be left out: {provider} has no launch templates");
         chosen("launch_template_id", names.launch_template.as_ref(), text, none)
     }));
     let no_choice = || format!("must be left out: it cannot be chosen at {provider}");
     let subnet = parameters.subnet.as_deref();
-    flaws.extend(subnet.and_then(|text| chosen("subnet", names.subnet.as_ref(), text, no_choice)));
+    field_errors.extend(subnet.and_then(|text| chosen("subnet", names.subnet.as_ref(), text, no_choice)));
     if parameters.security_groups.len() > SECURITY_GROUPS_MAX {
         let message = format!("must be at most {SECURITY_GROUPS_MAX}");
-        flaws.push(Flaw::new("security_groups", message).hint("put the rules into fewer groups"));
+        field_errors.push(Flaw::new("security_groups", message).hint("put the rules into fewer groups"));
     }
     let group = names.security_group.as_ref();
     let mut groups = parameters.security_groups.iter();
-    flaws.extend(groups.find_map(|text| chosen("security_groups", group, text, no_choice)));
-    flaws
+    field_errors.extend(groups.find_map(|text| chosen("security_groups", group, text, no_choice)));
+    field_errors
 }
 
 /// An image of the cloud itself.

@@ -8,20 +8,20 @@ use engine::{Engine, Resource, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::{PubkeyRecord, internal};
+use crate::model::api_error::LaunchApiError;
 use crate::model::numbers;
-use crate::model::params::Requester;
-use crate::model::rejection::Rejection;
+use crate::model::params::LaunchOwner;
 
 /// A name belongs to the key of this row.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Claim {
+struct KeyNameClaim {
     key: String,
     at: Timestamp,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     gone_at: Option<Timestamp>,
 }
 
-impl Resource for Claim {
+impl Resource for KeyNameClaim {
     const KIND: &'static str = "pubkey_name";
 
     fn labels(&self) -> Vec<(&'static str, String)> {
@@ -49,7 +49,7 @@ pub(crate) enum Claimed {
 /// A name in the hands of one key.
 pub(crate) struct Name<'a> {
     pub(crate) engine: &'a Engine,
-    pub(crate) who: &'a Requester,
+    pub(crate) who: &'a LaunchOwner,
     pub(crate) name: &'a str,
     /// The row of the key.
     pub(crate) key: &'a str,
@@ -60,14 +60,14 @@ impl Name<'_> {
         format!("pubkey-name:{}:{}", self.who.org, self.name)
     }
 
-    async fn look(&self) -> Result<Option<(ResourceRow, Claim)>, Rejection> {
+    async fn look(&self) -> Result<Option<(ResourceRow, KeyNameClaim)>, LaunchApiError> {
         let Some(row) = self.engine.resource(&self.resource()).await? else { return Ok(None) };
         let claim = numbers::read(&row)?;
         Ok(Some((row, claim)))
     }
 
     /// Claims the name for the key.
-    pub(crate) async fn take(&self) -> Result<Claimed, Rejection> {
+    pub(crate) async fn take(&self) -> Result<Claimed, LaunchApiError> {
         let held = self.look().await?;
         let other = held.as_ref().map(|(_, claim)| claim).filter(|claim| claim.key != self.key);
         if let Some(other) = other {
@@ -77,7 +77,7 @@ impl Name<'_> {
             }
         }
         let expect = held.as_ref().map_or(Expect::Absent, |(row, _)| Expect::Version(row.version));
-        let claim = Claim { key: self.key.to_owned(), at: self.engine.now(), gone_at: None };
+        let claim = KeyNameClaim { key: self.key.to_owned(), at: self.engine.now(), gone_at: None };
         if !self.write(&claim, expect).await? {
             return Ok(Claimed::Changed);
         }
@@ -94,30 +94,30 @@ impl Name<'_> {
     }
 
     /// Whether the claim still names this key. Asked once the key is written: from then on nobody takes it away.
-    pub(crate) async fn is_ours(&self) -> Result<bool, Rejection> {
+    pub(crate) async fn is_ours(&self) -> Result<bool, LaunchApiError> {
         Ok(self.look().await?.is_some_and(|(_, claim)| claim.key == self.key))
     }
 
     /// Gives the name back. That somebody else has it by now is no error.
-    pub(crate) async fn release(&self) -> Result<(), Rejection> {
+    pub(crate) async fn release(&self) -> Result<(), LaunchApiError> {
         if let Some((row, claim)) = self.look().await?.filter(|(_, claim)| claim.key == self.key) {
-            let gone = Claim { gone_at: Some(self.engine.now()), ..claim };
+            let gone = KeyNameClaim { gone_at: Some(self.engine.now()), ..claim };
             self.write(&gone, Expect::Version(row.version)).await?;
         }
         Ok(())
     }
 
     /// Whether this key exists and has the name.
-    async fn is_held_by(&self, key: &str) -> Result<bool, Rejection> {
+    async fn is_held_by(&self, key: &str) -> Result<bool, LaunchApiError> {
         let Some(row) = self.engine.resource(key).await?.filter(|row| row.gone_at.is_none()) else {
             return Ok(false);
         };
         Ok(numbers::read::<PubkeyRecord>(&row)?.name == self.name)
     }
 
-    async fn write(&self, claim: &Claim, expect: Expect) -> Result<bool, Rejection> {
-        let portrait = claim.portrait().map_err(internal)?;
+    async fn write(&self, claim: &KeyNameClaim, expect: Expect) -> Result<bool, LaunchApiError> {
+        let record_update = claim.record_update().map_err(internal)?;
         let (name, tenant) = (self.resource(), self.who.tenant());
-        Ok(self.engine.write_resource(&name, &tenant, expect, Some(portrait)).await?)
+        Ok(self.engine.write_resource(&name, &tenant, expect, Some(record_update)).await?)
     }
 }

@@ -7,10 +7,10 @@ use http::StatusCode;
 
 use super::claim::{Claimed, Name};
 use super::{Pubkey, PubkeyRecord, internal, resource};
+use crate::model::api_error::{Flaw, LaunchApiError, quoted};
 use crate::model::numbers;
-use crate::model::params::Requester;
+use crate::model::params::LaunchOwner;
 use crate::model::public_key::PublicKey;
-use crate::model::rejection::{Flaw, Rejection, quoted};
 
 /// As in the hosted service. What a cloud does not take in a name is replaced when the key is uploaded.
 const NAME_CHARS_MAX: usize = 255;
@@ -18,9 +18,15 @@ const NAME_CHARS_MAX: usize = 255;
 const LOOKS_MAX: usize = 5;
 
 /// Neither the key nor its name may be there already.
-pub async fn create(engine: &Engine, who: &Requester, name: &str, body: &str) -> Result<Pubkey, Rejection> {
+pub async fn create(
+    engine: &Engine,
+    who: &LaunchOwner,
+    name: &str,
+    body: &str,
+) -> Result<Pubkey, LaunchApiError> {
     let name = name.trim();
-    let key = check(name, body).map_err(|flaws| Rejection::flawed(StatusCode::BAD_REQUEST, flaws))?;
+    let key = check(name, body)
+        .map_err(|field_errors| LaunchApiError::with_field_errors(StatusCode::BAD_REQUEST, field_errors))?;
     let record = PubkeyRecord {
         name: name.to_owned(),
         body: body.trim().to_owned(),
@@ -44,8 +50,8 @@ pub async fn create(engine: &Engine, who: &Requester, name: &str, body: &str) ->
             Claimed::Changed => continue,
         }
         let expect = seen.map_or(Expect::Absent, |there| Expect::Version(there.version));
-        let portrait = record.portrait().map_err(internal)?;
-        if !engine.write_resource(&row, &who.tenant(), expect, Some(portrait)).await? {
+        let record_update = record.record_update().map_err(internal)?;
+        if !engine.write_resource(&row, &who.tenant(), expect, Some(record_update)).await? {
             continue;
         }
         if !claim.is_ours().await? {
@@ -55,11 +61,16 @@ pub async fn create(engine: &Engine, who: &Requester, name: &str, body: &str) ->
         let number = engine.resource(&row).await?.map(|row| row.number).ok_or_else(super::missing)?;
         return Ok(Pubkey { number, record });
     }
-    Err(Rejection::conflict("somebody else is changing the same key or name; try again"))
+    Err(LaunchApiError::conflict("somebody else is changing the same key or name; try again"))
 }
 
 /// The same, except that a key which is there already is welcome, whatever it is called.
-pub async fn keep(engine: &Engine, who: &Requester, name: &str, body: &str) -> Result<Pubkey, Rejection> {
+pub async fn keep(
+    engine: &Engine,
+    who: &LaunchOwner,
+    name: &str,
+    body: &str,
+) -> Result<Pubkey, LaunchApiError> {
     let refused = match create(engine, who, name, body).await {
         Err(refused) if refused.known() == Some(Code::DuplicatePubkey) => refused,
         other => return other,
@@ -73,43 +84,43 @@ pub async fn keep(engine: &Engine, who: &Requester, name: &str, body: &str) -> R
 /// Takes a key back that lost its name while it was written.
 async fn withdraw(
     engine: &Engine,
-    who: &Requester,
+    who: &LaunchOwner,
     row: &str,
     record: &PubkeyRecord,
-) -> Result<(), Rejection> {
+) -> Result<(), LaunchApiError> {
     let gone = PubkeyRecord { gone_at: Some(engine.now()), ..record.clone() };
-    let portrait = gone.portrait().map_err(internal)?;
+    let record_update = gone.record_update().map_err(internal)?;
     if let Some(there) = engine.resource(row).await? {
         let expect = Expect::Version(there.version);
-        engine.write_resource(row, &who.tenant(), expect, Some(portrait)).await?;
+        engine.write_resource(row, &who.tenant(), expect, Some(record_update)).await?;
     }
     Ok(())
 }
 
 fn check(name: &str, body: &str) -> Result<PublicKey, Vec<Flaw>> {
-    let mut flaws = Vec::new();
+    let mut field_errors = Vec::new();
     if !(1..=NAME_CHARS_MAX).contains(&name.chars().count()) || name.chars().any(char::is_control) {
         let message = format!("must have 1 to {NAME_CHARS_MAX} characters and no control characters");
-        flaws.push(Flaw::new("name", message));
+        field_errors.push(Flaw::new("name", message));
     }
     match PublicKey::parse(body) {
-        Ok(key) if flaws.is_empty() => return Ok(key),
+        Ok(key) if field_errors.is_empty() => return Ok(key),
         Ok(_) => {}
-        Err(error) => flaws.push(
+        Err(error) => field_errors.push(
             Flaw::new("body", error.to_string())
                 .hint("send the one line of a .pub file that ssh-keygen made"),
         ),
     }
-    Err(flaws)
+    Err(field_errors)
 }
 
-fn same_key(there: &ResourceRow) -> Rejection {
+fn same_key(there: &ResourceRow) -> LaunchApiError {
     let name = numbers::read::<PubkeyRecord>(there).map(|record| record.name).unwrap_or_default();
     let message = format!("this key is there already, as {} with id {}", quoted(&name), there.number);
-    Rejection::new(Code::DuplicatePubkey, message).at("body").hint("use the key that is there")
+    LaunchApiError::new(Code::DuplicatePubkey, message).at("body").hint("use the key that is there")
 }
 
-fn same_name(name: &str) -> Rejection {
+fn same_name(name: &str) -> LaunchApiError {
     let message = format!("another key is called {} already", quoted(name));
-    Rejection::new(Code::DuplicatePubkeyName, message).at("name").hint("choose another name")
+    LaunchApiError::new(Code::DuplicatePubkeyName, message).at("name").hint("choose another name")
 }

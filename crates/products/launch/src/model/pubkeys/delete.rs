@@ -1,12 +1,12 @@
 //! Forgetting a key. Its key pairs in cloud accounts are deleted by an operation.
 
 use engine::store::Expect;
-use engine::{Alongside, Engine, OperationId, Resource, Submission, SubmitError};
+use engine::{Engine, OperationId, RecordWrites, Resource, Submission, SubmitError};
 
 use super::claim::Name;
 use super::{PubkeyRecord, internal, missing, resource};
-use crate::model::params::Requester;
-use crate::model::rejection::Rejection;
+use crate::model::api_error::LaunchApiError;
+use crate::model::params::LaunchOwner;
 use crate::workflows::pubkey_deletion::{DeletePubkey, Params};
 
 /// Others may write between a look and a write; then we look again.
@@ -14,19 +14,19 @@ const LOOKS_MAX: usize = 5;
 
 /// Makes a tombstone of the key and begins to delete its key pairs, in one commit. No launch that comes later finds the
 /// key; one under way that needs it uploads it again.
-pub async fn delete(engine: &Engine, who: &Requester, number: i64) -> Result<OperationId, Rejection> {
+pub async fn delete(engine: &Engine, who: &LaunchOwner, number: i64) -> Result<OperationId, LaunchApiError> {
     let PubkeyRecord { name, fingerprint, .. } = super::get(engine, who, number).await?.record;
     let row = resource(who, &fingerprint);
-    let params = Params { requester: who.clone(), pubkey_id: number, fingerprint };
+    let params = Params { owner: who.clone(), pubkey_id: number, fingerprint };
     let (tenant, by) = (who.tenant(), who.name());
     for _ in 0..LOOKS_MAX {
         let there = engine.resource(&row).await?.filter(|there| there.gone_at.is_none());
         let there = there.ok_or_else(missing)?;
         let record: PubkeyRecord = crate::model::numbers::read(&there)?;
         let gone = PubkeyRecord { gone_at: Some(engine.now()), ..record };
-        let portrait = gone.portrait().map_err(internal)?;
-        let subject = Some((Expect::Version(there.version), Some(portrait)));
-        let along = Alongside { subject, ..Alongside::default() };
+        let record_update = gone.record_update().map_err(internal)?;
+        let subject = Some((Expect::Version(there.version), Some(record_update)));
+        let along = RecordWrites { subject, ..RecordWrites::default() };
         let order = Submission::<DeletePubkey>::new(&tenant, &by, &params);
         match engine.submit(Submission { resource: Some(&row), along, ..order }).await {
             Ok(accepted) => {
@@ -36,11 +36,11 @@ pub async fn delete(engine: &Engine, who: &Requester, number: i64) -> Result<Ope
             }
             Err(SubmitError::Changed) => {}
             Err(SubmitError::Busy { .. }) => {
-                let busy = Rejection::conflict("an earlier deletion of this key is not over");
+                let busy = LaunchApiError::conflict("an earlier deletion of this key is not over");
                 return Err(busy.hint("try again when it is"));
             }
             Err(error) => return Err(error.into()),
         }
     }
-    Err(Rejection::conflict("somebody else is changing this key; try again"))
+    Err(LaunchApiError::conflict("somebody else is changing this key; try again"))
 }

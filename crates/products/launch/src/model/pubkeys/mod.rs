@@ -14,9 +14,9 @@ use serde::{Deserialize, Serialize};
 
 pub use self::create::{create, keep};
 pub use self::delete::delete;
+use super::api_error::LaunchApiError;
 use super::numbers;
-use super::params::{KeyChoice, Requester};
-use super::rejection::Rejection;
+use super::params::{KeyChoice, LaunchOwner};
 
 /// One key, as it is kept.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,17 +62,17 @@ pub struct Pubkeys {
     pub total: u64,
 }
 
-pub async fn get(engine: &Engine, who: &Requester, number: i64) -> Result<Pubkey, Rejection> {
+pub async fn get(engine: &Engine, who: &LaunchOwner, number: i64) -> Result<Pubkey, LaunchApiError> {
     find(engine, who, number).await?.ok_or_else(missing)
 }
 
 /// A page, in the order of the numbers.
 pub async fn list(
     engine: &Engine,
-    who: &Requester,
+    who: &LaunchOwner,
     limit: usize,
     offset: usize,
-) -> Result<Pubkeys, Rejection> {
+) -> Result<Pubkeys, LaunchApiError> {
     let query = ResourceQuery {
         kind: PubkeyRecord::KIND.to_owned(),
         tenant: Some(who.tenant()),
@@ -86,7 +86,11 @@ pub async fn list(
     Ok(Pubkeys { keys: keys.collect(), total: page.total.unwrap_or(0) })
 }
 
-pub(crate) async fn find(engine: &Engine, who: &Requester, number: i64) -> Result<Option<Pubkey>, Rejection> {
+pub(crate) async fn find(
+    engine: &Engine,
+    who: &LaunchOwner,
+    number: i64,
+) -> Result<Option<Pubkey>, LaunchApiError> {
     let row = numbers::row::<PubkeyRecord>(engine, &who.tenant(), number).await?;
     Ok(row.map(|row| numbers::read(&row)).transpose()?.map(|record| Pubkey { number, record }))
 }
@@ -98,16 +102,16 @@ impl Pubkey {
     }
 }
 
-fn resource(who: &Requester, fingerprint: &str) -> String {
+fn resource(who: &LaunchOwner, fingerprint: &str) -> String {
     format!("pubkey:{}:{fingerprint}", who.org)
 }
 
-fn missing() -> Rejection {
-    Rejection::not_found("such public key").at("pubkey_id")
+fn missing() -> LaunchApiError {
+    LaunchApiError::not_found("such public key").at("pubkey_id")
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "for map_err")]
-fn internal(error: String) -> Rejection {
+fn internal(error: String) -> LaunchApiError {
     tracing::error!(error, "a public key could not be saved");
-    Rejection::new(Code::Internal, "the key could not be saved; the reason is in the log")
+    LaunchApiError::new(Code::Internal, "the key could not be saved; the reason is in the log")
 }

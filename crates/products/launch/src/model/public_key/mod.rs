@@ -2,16 +2,16 @@
 
 mod der;
 mod fingerprint;
+mod key_error;
 mod kind;
-mod refusal;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use cloud::{KeyMaterial, ProviderKind};
 use ssh_key::public::KeyData;
 
+pub use key_error::KeyError;
 pub use kind::KeyKind;
-pub use refusal::KeyError;
 
 /// The longest key that is allowed has a quarter of it.
 const TEXT_BYTES_MAX: usize = 16 * 1024;
@@ -39,7 +39,7 @@ impl PublicKey {
             return Err(KeyError::TooLong { bytes: text.len(), most: TEXT_BYTES_MAX });
         }
         let line = text.trim();
-        refusal::look(line)?;
+        key_error::look(line)?;
         let (name, rest) = line.split_once([' ', '\t']).ok_or(KeyError::Incomplete)?;
         let kind = KeyKind::named(name).ok_or(KeyError::UnknownType)?;
         let rest = rest.trim_start();

@@ -3,7 +3,7 @@
 use cloud::spec::LegacyStep;
 use engine::Timestamp;
 
-use super::stage::Stage;
+use super::stage::LaunchPhase;
 use crate::model::record::LaunchRecord;
 use crate::workflows::launch::{
     build_image, check_account, fetch_addresses, launch_instances, test_step, upload_public_key,
@@ -50,7 +50,7 @@ fn visible(record: &LaunchRecord) -> Vec<(&'static str, &'static str)> {
 }
 
 impl Legacy {
-    pub(crate) fn of(record: &LaunchRecord, stage: Stage) -> Legacy {
+    pub(crate) fn of(record: &LaunchRecord, stage: LaunchPhase) -> Legacy {
         let visible = visible(record);
         let step = visible.iter().filter(|(_, name)| record.state.has_done(name)).count();
         let current = visible.iter().find(|(_, name)| !record.state.has_done(name)).or(visible.last());
@@ -67,22 +67,22 @@ impl Legacy {
     }
 }
 
-fn status(stage: Stage, title: &str, in_trouble: bool) -> String {
+fn status(stage: LaunchPhase, title: &str, failing: bool) -> String {
     let verb = match stage {
-        Stage::Accepted => return "Created".to_owned(),
-        Stage::Succeeded | Stage::SucceededWithWarnings => "Finished",
-        Stage::Failed | Stage::FailedDirty => "Failed",
-        Stage::Cancelled => "Cancelled",
-        Stage::Abandoned => "Abandoned",
-        Stage::Compensating | Stage::Cancelling => "Taking back",
-        _ if in_trouble => "Retrying",
+        LaunchPhase::Accepted => return "Created".to_owned(),
+        LaunchPhase::Succeeded | LaunchPhase::SucceededWithWarnings => "Finished",
+        LaunchPhase::Failed | LaunchPhase::FailedDirty => "Failed",
+        LaunchPhase::Cancelled => "Cancelled",
+        LaunchPhase::Abandoned => "Abandoned",
+        LaunchPhase::Compensating | LaunchPhase::Cancelling => "Taking back",
+        _ if failing => "Retrying",
         _ => "Started",
     };
     format!("{verb} {title}")
 }
 
 /// The message of the step that failed, and what became of what had been made.
-fn error(record: &LaunchRecord, stage: Stage) -> String {
+fn error(record: &LaunchRecord, stage: LaunchPhase) -> String {
     if stage.success() != Some(false) {
         return String::new();
     }
@@ -135,7 +135,7 @@ mod tests {
             ("aws", &build(), true, [&["Build image", "Wait for launch parameters"][..], &aws].concat()),
         ] {
             let record = record(provider, image, is_deferred, &State::default());
-            let legacy = Legacy::of(&record, Stage::Accepted);
+            let legacy = Legacy::of(&record, LaunchPhase::Accepted);
             assert_eq!(legacy.step_titles, titles, "{provider}");
             assert_eq!((legacy.steps, legacy.step), (titles.len(), 0), "{provider}");
             assert_eq!((legacy.status.as_str(), legacy.success), ("Created", None), "{provider}");
@@ -149,17 +149,17 @@ mod tests {
         let error = LaunchError::new("launch_instances", "capacity", "no room");
         state.error = Some(error);
         let given = json!({"kind": "cloud", "id": "ami-1"});
-        let running = Legacy::of(&record("aws", &given, false, &state), Stage::Launching);
+        let running = Legacy::of(&record("aws", &given, false, &state), LaunchPhase::Launching);
         assert_eq!((running.step, running.status.as_str()), (1, "Retrying Launch instance(s)"));
         assert_eq!((running.error.as_str(), running.success), ("", None));
 
-        let failed = Legacy::of(&record("aws", &given, false, &state), Stage::Failed);
+        let failed = Legacy::of(&record("aws", &given, false, &state), LaunchPhase::Failed);
         assert_eq!((failed.step, failed.status.as_str()), (1, "Failed Launch instance(s)"));
         assert_eq!((failed.error.as_str(), failed.success), ("no room", Some(false)));
 
         let (kind, id, note) = ("instance".into(), "i-1".into(), String::new());
         state.leftovers.push(Leftover { kind, id, region: None, note });
-        let dirty = Legacy::of(&record("aws", &given, false, &state), Stage::FailedDirty);
+        let dirty = Legacy::of(&record("aws", &given, false, &state), LaunchPhase::FailedDirty);
         assert_eq!(dirty.error, "no room; still there: instance i-1");
     }
 }

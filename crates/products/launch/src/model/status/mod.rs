@@ -1,4 +1,4 @@
-//! The status of a launch, as doors show it: from its record alone for lists, with its operation for details.
+//! The status of a launch, as APIs show it: from its record alone for lists, with its operation for details.
 
 mod legacy;
 pub(crate) mod shape;
@@ -9,7 +9,7 @@ use engine::store::ResourceRow;
 use engine::{Because, Event, Inspection, OperationId, Phase, Timestamp};
 
 pub use legacy::Legacy;
-pub use stage::Stage;
+pub use stage::LaunchPhase;
 pub use steps::{StepState, StepView};
 
 use super::record::LaunchRecord;
@@ -24,7 +24,7 @@ pub struct View {
     pub operation: Option<OperationId>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
-    pub stage: Stage,
+    pub stage: LaunchPhase,
     pub steps: Vec<StepView>,
     /// What it waits for, where that is known.
     pub waits_for: Option<String>,
@@ -34,20 +34,20 @@ pub struct View {
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the record of {name} was saved by another release and cannot be read: {why}")]
-pub struct Unreadable {
+pub struct UnreadableStatus {
     name: String,
     why: String,
 }
 
 impl View {
     /// As lists show it.
-    pub fn of_row(row: &ResourceRow) -> Result<View, Unreadable> {
+    pub fn of_row(row: &ResourceRow) -> Result<View, UnreadableStatus> {
         let record: LaunchRecord = serde_json::from_str(&row.record)
-            .map_err(|error| Unreadable { name: row.name.clone(), why: error.to_string() })?;
+            .map_err(|error| UnreadableStatus { name: row.name.clone(), why: error.to_string() })?;
         // One that was started again has not written its record yet. One that is stuck is not over for the engine.
         let is_under_way = row.phase.is_some_and(|phase| !phase.is_final());
-        let begins_again = is_under_way && record.stage.is_over() && record.stage != Stage::FailedDirty;
-        let stage = if begins_again { Stage::Accepted } else { record.stage };
+        let begins_again = is_under_way && record.stage.is_over() && record.stage != LaunchPhase::FailedDirty;
+        let stage = if begins_again { LaunchPhase::Accepted } else { record.stage };
         Ok(View {
             number: row.number,
             version: row.version,
@@ -68,10 +68,10 @@ impl View {
         let memory = &inspection.memory;
         let phase = inspection.shown.summary.phase;
         if !phase.is_final() {
-            self.stage = match &memory.turned {
-                _ if phase == Phase::Stuck => Stage::FailedDirty,
-                Some(turned) if turned.because == Because::Cancelled => Stage::Cancelling,
-                Some(_) => Stage::Compensating,
+            self.stage = match &memory.undo_reason {
+                _ if phase == Phase::Stuck => LaunchPhase::FailedDirty,
+                Some(undo_reason) if undo_reason.because == Because::Cancelled => LaunchPhase::Cancelling,
+                Some(_) => LaunchPhase::Compensating,
                 None => self.stage,
             };
             self.waits_for = memory.wait.as_ref().map(|wait| wait.reason.clone());

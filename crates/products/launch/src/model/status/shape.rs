@@ -4,33 +4,33 @@ use cloud::ProviderKind;
 
 use crate::model::params::{ImageChoice, Params};
 use crate::model::profile::Surface;
-use crate::model::record::{LaunchRecord, ShownImage};
+use crate::model::record::{ImageSummary, LaunchRecord};
 
 /// What decides which steps a launch has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Shape {
+pub(crate) struct LaunchShape {
     pub(crate) provider: ProviderKind,
-    image: Kind,
+    image: LaunchKind,
     pub(crate) is_deferred: bool,
     on_inventory: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum LaunchKind {
     Given,
     Compose,
     Build,
 }
 
 impl Params {
-    pub(crate) fn shape(&self) -> Shape {
+    pub(crate) fn shape(&self) -> LaunchShape {
         let image = match self.image {
-            ImageChoice::None | ImageChoice::Cloud { .. } => Kind::Given,
-            ImageChoice::Compose { .. } => Kind::Compose,
-            ImageChoice::Build(_) => Kind::Build,
+            ImageChoice::None | ImageChoice::Cloud { .. } => LaunchKind::Given,
+            ImageChoice::Compose { .. } => LaunchKind::Compose,
+            ImageChoice::Build(_) => LaunchKind::Build,
         };
         let on_inventory = self.profile.shows_on(Surface::Inventory);
-        Shape { provider: self.provider, image, is_deferred: self.is_deferred(), on_inventory }
+        LaunchShape { provider: self.provider, image, is_deferred: self.is_deferred(), on_inventory }
     }
 
     /// Whether the parameters come later than the request.
@@ -40,18 +40,18 @@ impl Params {
 }
 
 impl LaunchRecord {
-    pub(crate) fn shape(&self) -> Shape {
+    pub(crate) fn shape(&self) -> LaunchShape {
         let image = match self.image {
-            ShownImage::None | ShownImage::Cloud { .. } => Kind::Given,
-            ShownImage::Compose { .. } => Kind::Compose,
-            ShownImage::Build { .. } => Kind::Build,
+            ImageSummary::None | ImageSummary::Cloud { .. } => LaunchKind::Given,
+            ImageSummary::Compose { .. } => LaunchKind::Compose,
+            ImageSummary::Build { .. } => LaunchKind::Build,
         };
         let on_inventory = self.profile.shows_on(Surface::Inventory);
-        Shape { provider: self.provider, image, is_deferred: self.is_deferred, on_inventory }
+        LaunchShape { provider: self.provider, image, is_deferred: self.is_deferred, on_inventory }
     }
 }
 
-impl Shape {
+impl LaunchShape {
     pub(crate) fn is_noop(self) -> bool {
         self.provider == ProviderKind::Noop
     }
@@ -61,11 +61,11 @@ impl Shape {
     }
 
     pub(crate) fn builds(self) -> bool {
-        self.image == Kind::Build && self.launches()
+        self.image == LaunchKind::Build && self.launches()
     }
 
     pub(crate) fn has_compose(self) -> bool {
-        self.image != Kind::Given && self.launches()
+        self.image != LaunchKind::Given && self.launches()
     }
 
     /// A long build is not spent on an account that will not do.

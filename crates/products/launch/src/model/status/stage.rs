@@ -2,14 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::shape::Shape;
-use crate::model::state::{Retreat, State};
+use super::shape::LaunchShape;
+use crate::model::state::{State, UndoCause};
 use crate::workflows::launch::{Line, TABLE};
 
 /// The state of a launch as clients know it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Stage {
+pub enum LaunchPhase {
     Accepted,
     Validating,
     Building,
@@ -32,34 +32,34 @@ pub enum Stage {
     FailedDirty,
 }
 
-impl Stage {
+impl LaunchPhase {
     pub fn as_str(self) -> &'static str {
         match self {
-            Stage::Accepted => "accepted",
-            Stage::Validating => "validating",
-            Stage::Building => "building",
-            Stage::WaitingParameters => "waiting_parameters",
-            Stage::Preparing => "preparing",
-            Stage::Launching => "launching",
-            Stage::Describing => "describing",
-            Stage::Registering => "registering",
-            Stage::Compensating => "compensating",
-            Stage::Cancelling => "cancelling",
-            Stage::Succeeded => "succeeded",
-            Stage::SucceededWithWarnings => "succeeded_with_warnings",
-            Stage::Failed => "failed",
-            Stage::Cancelled => "cancelled",
-            Stage::Abandoned => "abandoned",
-            Stage::FailedDirty => "failed_dirty",
+            LaunchPhase::Accepted => "accepted",
+            LaunchPhase::Validating => "validating",
+            LaunchPhase::Building => "building",
+            LaunchPhase::WaitingParameters => "waiting_parameters",
+            LaunchPhase::Preparing => "preparing",
+            LaunchPhase::Launching => "launching",
+            LaunchPhase::Describing => "describing",
+            LaunchPhase::Registering => "registering",
+            LaunchPhase::Compensating => "compensating",
+            LaunchPhase::Cancelling => "cancelling",
+            LaunchPhase::Succeeded => "succeeded",
+            LaunchPhase::SucceededWithWarnings => "succeeded_with_warnings",
+            LaunchPhase::Failed => "failed",
+            LaunchPhase::Cancelled => "cancelled",
+            LaunchPhase::Abandoned => "abandoned",
+            LaunchPhase::FailedDirty => "failed_dirty",
         }
     }
 
     /// The coarse word by which lists filter.
     pub fn label(self) -> &'static str {
         match self {
-            Stage::Succeeded | Stage::SucceededWithWarnings => "succeeded",
-            Stage::Failed | Stage::Cancelled | Stage::Abandoned => "failed",
-            Stage::FailedDirty => "dirty",
+            LaunchPhase::Succeeded | LaunchPhase::SucceededWithWarnings => "succeeded",
+            LaunchPhase::Failed | LaunchPhase::Cancelled | LaunchPhase::Abandoned => "failed",
+            LaunchPhase::FailedDirty => "dirty",
             _ => "active",
         }
     }
@@ -74,16 +74,16 @@ impl Stage {
     }
 
     /// The stage of a launch that is under way.
-    pub(crate) fn of(shape: Shape, state: &State) -> Stage {
-        match state.retreat {
-            Some(Retreat::Failure) => Stage::Compensating,
-            Some(Retreat::Cancel) => Stage::Cancelling,
-            None => current(shape, state).map_or(Stage::Registering, |line| line.stage),
+    pub(crate) fn of(shape: LaunchShape, state: &State) -> LaunchPhase {
+        match state.undo_cause {
+            Some(UndoCause::Failure) => LaunchPhase::Compensating,
+            Some(UndoCause::Cancel) => LaunchPhase::Cancelling,
+            None => current(shape, state).map_or(LaunchPhase::Registering, |line| line.stage),
         }
     }
 }
 
 /// The first step that has not done its work.
-pub(crate) fn current(shape: Shape, state: &State) -> Option<&'static Line> {
+pub(crate) fn current(shape: LaunchShape, state: &State) -> Option<&'static Line> {
     TABLE.iter().find(|line| line.applies(shape) && !state.has_done(line.name()))
 }

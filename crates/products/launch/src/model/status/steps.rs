@@ -73,7 +73,7 @@ pub(crate) fn coarse(record: &LaunchRecord) -> Vec<StepView> {
         match () {
             () if is_over && !is_done && failed == Some(name) => StepState::Failed,
             () if is_done => StepState::Succeeded,
-            () if is_over || record.state.retreat.is_some() => StepState::Skipped,
+            () if is_over || record.state.undo_cause.is_some() => StepState::Skipped,
             () if failed == Some(name) => StepState::Retrying,
             () if current == Some(name) => StepState::Running,
             () => StepState::Pending,
@@ -93,7 +93,7 @@ pub(crate) fn detailed(record: &LaunchRecord, inspection: &Inspection, journal: 
         view.attempt = memory.budget(view.name, undo).attempts.max(counted);
         let is_next = inspection.shown.summary.step.as_deref() == Some(view.name);
         view.next_attempt_at = inspection.shown.summary.due_at.filter(|_| is_next);
-        if view.error.is_none() && is_in_trouble(view.state) {
+        if view.error.is_none() && is_failing(view.state) {
             let last = memory.last_error.as_ref().filter(|last| last.step == view.name);
             view.error = last.map(|last| last.cause.to_string());
         }
@@ -102,7 +102,7 @@ pub(crate) fn detailed(record: &LaunchRecord, inspection: &Inspection, journal: 
     views
 }
 
-fn is_in_trouble(state: StepState) -> bool {
+fn is_failing(state: StepState) -> bool {
     use StepState::{Compensating, CompensationFailed, Failed, Retrying};
     matches!(state, CompensationFailed | Compensating | Failed | Retrying)
 }
@@ -111,7 +111,7 @@ fn judge(name: &str, record: &LaunchRecord, inspection: &Inspection) -> StepStat
     let memory: &Memory = &inspection.memory;
     let phase = inspection.shown.summary.phase;
     let is_here = inspection.shown.summary.step.as_deref() == Some(name);
-    let failed = memory.turned.as_ref().and_then(|turned| turned.step.as_deref());
+    let failed = memory.undo_reason.as_ref().and_then(|undo_reason| undo_reason.step.as_deref());
     let is_done = record.state.has_done(name) || memory.done.contains(name);
     match () {
         () if phase == Phase::Stuck && memory.stuck.as_ref().is_some_and(|stuck| stuck.step == name) => {

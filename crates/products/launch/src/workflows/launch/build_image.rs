@@ -25,7 +25,7 @@ pub(crate) const NAME: &str = "build_image";
 
 /// How the build has been watched.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-struct Watch {
+struct BuildWatch {
     since: Timestamp,
     looks: u32,
     /// Looks in a row at which the Image Builder did not know the build.
@@ -40,7 +40,7 @@ struct Watch {
     fails: u32,
 }
 
-impl Fact for Watch {
+impl Fact for BuildWatch {
     const KEY: &'static str = "build_image.watch";
 }
 
@@ -54,7 +54,7 @@ enum Because {
 /// A build that was just made may not be known everywhere.
 const MISSES_MAX: u32 = 5;
 /// Hints that come faster wait for each other.
-const HINT_PAUSE: Duration = Duration::from_millis(50);
+const IMAGE_EVENT_PAUSE: Duration = Duration::from_millis(50);
 
 impl BuildImage {
     pub(crate) fn new(launches: &Arc<Launches>) -> BuildImage {
@@ -62,16 +62,16 @@ impl BuildImage {
     }
 
     /// Waits for the turn of this look, so that thousands of builds are not looked at together.
-    fn take_turn(&self, op: &mut Operation<Launch>, watch: &mut Watch) -> Result<(), Halt> {
+    fn take_turn(&self, op: &mut Operation<Launch>, watch: &mut BuildWatch) -> Result<(), Halt> {
         let now = op.now();
         let hinted = watch.next.is_some_and(|next| now < next);
         let turn = if hinted {
-            let pause = HINT_PAUSE.min(self.launches.settings.poll_first);
+            let pause = IMAGE_EVENT_PAUSE.min(self.launches.settings.poll_first);
             watch.last.map_or(now, |last| last.plus(pause).max(now))
         } else if watch.has_turn {
             now
         } else {
-            self.launches.pacer.slot(now)
+            self.launches.rate_limit.slot(now)
         };
         watch.has_turn = turn > now;
         if turn <= now {
@@ -83,10 +83,10 @@ impl BuildImage {
     }
 
     /// The pause until the next look, within the deadline and while parameters may still come.
-    fn pause(&self, op: &Operation<Launch>, watch: &Watch, because: &Because) -> Duration {
+    fn pause(&self, op: &Operation<Launch>, watch: &BuildWatch, because: &Because) -> Duration {
         let profile = &op.params.profile;
         let left = watch.since.plus(profile.image_deadline()).since(op.now());
-        let soon = || backed_off(&self.launches.settings, watch.looks, &op.token(NAME));
+        let soon = || backed_off(&self.launches.settings, watch.looks, &op.idempotency_key(NAME));
         let pause = match (profile.image_source, because) {
             // The hint has come already, or may have.
             (ImageSource::Poll, _) | (_, Because::Unseen(_)) => soon(),
@@ -101,7 +101,7 @@ impl BuildImage {
     fn wait_on(
         &self,
         op: &mut Operation<Launch>,
-        mut watch: Watch,
+        mut watch: BuildWatch,
         parameters_left: Option<Duration>,
         because: Because,
     ) -> Outcome {
@@ -217,8 +217,8 @@ impl Step<Launch> for BuildImage {
         let id = compose_of(op)?;
         let now = op.now();
         let fresh =
-            Watch { since: now, looks: 0, misses: 0, last: None, next: None, has_turn: false, fails: 0 };
-        let mut watch = op.recall::<Watch>()?.unwrap_or(fresh);
+            BuildWatch { since: now, looks: 0, misses: 0, last: None, next: None, has_turn: false, fails: 0 };
+        let mut watch = op.recall::<BuildWatch>()?.unwrap_or(fresh);
         let parameters_left = collect(op).await?;
         self.take_turn(op, &mut watch)?;
         let Some(builder) = &self.launches.builder else {

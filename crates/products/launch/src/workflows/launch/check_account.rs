@@ -1,12 +1,12 @@
 //! Asks the account whether it sees the image and would launch it. The last look before something is made.
 
-use cloud::{CloudError, Image};
+use cloud::{CloudError, CloudImage};
 use engine::prelude::*;
 
-use super::order;
+use super::instance_request;
 use super::reach::{parameters, reach};
 use super::report::{brisk, refuse, stop};
-use super::validate::flawed;
+use super::validate::with_field_errors;
 use crate::model::preflight;
 use crate::model::settings::Launches;
 use crate::model::state::{LaunchError, ResolvedImage};
@@ -24,29 +24,30 @@ impl CheckAccount {
     }
 
     /// What the account sees of the image, where there is one.
-    async fn look(&self, op: &mut Operation<Launch>) -> Result<Option<Option<Image>>, CloudError> {
+    async fn look(&self, op: &mut Operation<Launch>) -> Result<Option<Option<CloudImage>>, CloudError> {
         let reach = reach(&self.launches, op).await?;
         reach.provider.identity(&reach.place()).await?;
-        match order::image(op) {
+        match instance_request::image(op) {
             Some(id) => reach.provider.image(&reach.place(), &id).await.map(Some),
             None => Ok(None),
         }
     }
 
-    async fn rehearse(&self, op: &mut Operation<Launch>) -> Result<(), Halt> {
-        let order = order::rehearsed(op)?;
+    async fn dry_run(&self, op: &mut Operation<Launch>) -> Result<(), Halt> {
+        let instance_request = instance_request::dry_run(op)?;
         let asked = async {
             let reach = reach(&self.launches, op).await?;
-            reach.provider.rehearse(&reach.place(), &order).await
+            reach.provider.dry_run(&reach.place(), &instance_request).await
         };
         asked.await.map_err(|error| stop(op, NAME, error))
     }
 
     /// Whether the image that the account sees can be launched as asked.
-    fn judge(&self, op: &mut Operation<Launch>, image: Option<Image>) -> Result<(), Halt> {
+    fn judge(&self, op: &mut Operation<Launch>, image: Option<CloudImage>) -> Result<(), Halt> {
         let name = NAME;
         let Some(image) = image else {
-            let (id, region) = (order::image(op).unwrap_or_default(), parameters(op)?.region.clone());
+            let (id, region) =
+                (instance_request::image(op).unwrap_or_default(), parameters(op)?.region.clone());
             let message = format!("the account does not see image {id} in {region}");
             let error = LaunchError::new(name, "validation", message);
             return Err(refuse(
@@ -65,8 +66,8 @@ impl CheckAccount {
             region: Some(parameters(op)?.region.clone()),
         };
         let fits = preflight::check(&self.launches, &op.params, parameters(op)?, Some(&resolved));
-        if let Err(flaws) = fits {
-            return Err(refuse(op, flawed(name, &flaws)));
+        if let Err(field_errors) = fits {
+            return Err(refuse(op, with_field_errors(name, &field_errors)));
         }
         op.state.image = Some(resolved);
         Ok(())
@@ -94,7 +95,7 @@ impl Step<Launch> for CheckAccount {
             Ok(None) => {}
             Err(error) => return Err(stop(op, NAME, error)),
         }
-        self.rehearse(op).await?;
+        self.dry_run(op).await?;
         done()
     }
 }

@@ -2,7 +2,7 @@
 
 use engine::prelude::*;
 
-use super::order;
+use super::instance_request;
 use super::reach::reach;
 use super::report::{brisk, stop};
 use crate::model::settings::Launches;
@@ -36,11 +36,11 @@ impl Step<Launch> for CheckPermissions {
         if op.state.has_done(NAME) {
             return done();
         }
-        let order = order::without_image(op)?;
+        let instance_request = instance_request::without_image(op)?;
         let asked = async {
             let reach = reach(&self.launches, op).await?;
             reach.provider.identity(&reach.place()).await?;
-            reach.provider.rehearse(&reach.place(), &order).await
+            reach.provider.dry_run(&reach.place(), &instance_request).await
         };
         match asked.await {
             Ok(()) => done(),

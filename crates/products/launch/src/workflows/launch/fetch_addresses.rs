@@ -3,12 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use cloud::{CloudError, Instance};
+use cloud::{CloudError, CloudInstance};
 use engine::Timestamp;
 use engine::prelude::*;
 
+use super::instance_request::launch_tag;
 use super::launch_instances::{track, until_all_shown};
-use super::order::mark;
 use super::reach::{Reach, parameters, reach};
 use super::report::refuse;
 use super::surplus;
@@ -37,12 +37,16 @@ impl FetchAddresses {
     }
 
     /// By id and by mark: an instance that an answer did not name is found all the same.
-    async fn look(&self, op: &mut Operation<Launch>, reach: &Reach) -> Result<Vec<Instance>, CloudError> {
+    async fn look(
+        &self,
+        op: &mut Operation<Launch>,
+        reach: &Reach,
+    ) -> Result<Vec<CloudInstance>, CloudError> {
         let ids: Vec<String> = op.state.instances.iter().map(|tracked| tracked.instance.id.clone()).collect();
         let described = reach.provider.describe(&reach.place(), &ids).await?;
-        let marked = reach.provider.find(&reach.place(), &mark(op)).await?;
-        let both = described.into_iter().chain(marked);
-        let by_id: BTreeMap<String, Instance> = both.map(|one| (one.id.clone(), one)).collect();
+        let tagged = reach.provider.find(&reach.place(), &launch_tag(op)).await?;
+        let both = described.into_iter().chain(tagged);
+        let by_id: BTreeMap<String, CloudInstance> = both.map(|one| (one.id.clone(), one)).collect();
         Ok(by_id.into_values().collect())
     }
 
@@ -51,7 +55,7 @@ impl FetchAddresses {
         &self,
         op: &mut Operation<Launch>,
         reach: &Reach,
-        surplus: Vec<Instance>,
+        surplus: Vec<CloudInstance>,
         is_late: bool,
     ) -> Result<Option<String>, Halt> {
         let pause = self.launches.settings.instance_poll;
@@ -77,7 +81,7 @@ impl FetchAddresses {
     }
 
     /// What is said about instances that are gone or have no address, once nothing more is expected.
-    fn conclude(op: &mut Operation<Launch>, trouble: Option<String>) -> Outcome {
+    fn conclude(op: &mut Operation<Launch>, page_error: Option<String>) -> Outcome {
         let all = &op.state.instances;
         let gone: Vec<String> = all.iter().filter(|one| is_gone(one)).map(said).collect();
         if !all.is_empty() && gone.len() == all.len() {
@@ -91,7 +95,7 @@ impl FetchAddresses {
         if !without.is_empty() {
             warnings.push(format!("no public address is known for {}", without.join(", ")));
         }
-        warnings.extend(trouble);
+        warnings.extend(page_error);
         if op.params.profile.after_pivot == AfterPivot::Rollback && !warnings.is_empty() {
             let error = LaunchError::new(NAME, "upstream", warnings.join("; "));
             return Err(refuse(op, error));
@@ -159,8 +163,8 @@ impl Step<Launch> for FetchAddresses {
         if known < all.len() && !is_late {
             return wait(pause, format!("{known} of {} instances have an address", all.len()));
         }
-        let trouble = self.clear(op, &reach, surplus, is_late).await?;
+        let page_error = self.clear(op, &reach, surplus, is_late).await?;
         until_all_shown(op, &self.launches.settings)?;
-        FetchAddresses::conclude(op, trouble)
+        FetchAddresses::conclude(op, page_error)
     }
 }

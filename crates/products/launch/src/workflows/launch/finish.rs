@@ -2,74 +2,74 @@
 //! others.
 
 use engine::prelude::*;
-use engine::store::Portrait;
-use engine::{Phase, Rest};
+use engine::store::RecordUpdate;
+use engine::{Phase, Settled};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use super::Launch;
 use super::record::{LaunchRecord, Notice, NoticeEvent};
 use crate::model::state::{LaunchError, State};
-use crate::model::status::Stage;
+use crate::model::status::LaunchPhase;
 
-pub(crate) fn parting(op: &Operation<Launch>, rest: &Rest<'_>) -> Option<Portrait> {
-    record(op, rest).portrait().ok()
+pub(crate) fn on_settled(op: &Operation<Launch>, rest: &Settled<'_>) -> Option<RecordUpdate> {
+    record(op, rest).record_update().ok()
 }
 
-fn record(op: &Operation<Launch>, rest: &Rest<'_>) -> LaunchRecord {
+fn record(op: &Operation<Launch>, rest: &Settled<'_>) -> LaunchRecord {
     let stage = stage(&op.state, rest.phase);
     let (event, at) = (event(stage), rest.at);
     let mut record = LaunchRecord::of(&op.params, &op.state);
     record.stage = stage;
     record.finished_at = Some(at);
-    record.state.retreat = None;
+    record.state.undo_cause = None;
     record.state.error = error(&op.state, stage, rest);
     // Nothing of a launch that is over can use the key, but for instances.
-    let needs_key = stage == Stage::FailedDirty || op.state.has_instances();
+    let needs_key = stage == LaunchPhase::FailedDirty || op.state.has_instances();
     record.state.key_claim = record.state.key_claim.take().filter(|_| needs_key);
     record.notices = op.input.notices.clone().unwrap_or_default();
     record.notices.push(Notice { id: notice_id(op, event, rest), event, at });
     record
 }
 
-fn stage(state: &State, phase: Phase) -> Stage {
+fn stage(state: &State, phase: Phase) -> LaunchPhase {
     match phase {
-        Phase::Succeeded if state.warnings.is_empty() => Stage::Succeeded,
-        Phase::Succeeded => Stage::SucceededWithWarnings,
-        Phase::Cancelled => Stage::Cancelled,
-        Phase::Stuck => Stage::FailedDirty,
-        _ if state.abandoned => Stage::Abandoned,
-        _ => Stage::Failed,
+        Phase::Succeeded if state.warnings.is_empty() => LaunchPhase::Succeeded,
+        Phase::Succeeded => LaunchPhase::SucceededWithWarnings,
+        Phase::Cancelled => LaunchPhase::Cancelled,
+        Phase::Stuck => LaunchPhase::FailedDirty,
+        _ if state.abandoned => LaunchPhase::Abandoned,
+        _ => LaunchPhase::Failed,
     }
 }
 
-fn event(stage: Stage) -> NoticeEvent {
+fn event(stage: LaunchPhase) -> NoticeEvent {
     match stage {
-        Stage::Succeeded | Stage::SucceededWithWarnings => NoticeEvent::LaunchSuccess,
-        Stage::Cancelled => NoticeEvent::LaunchCancelled,
-        Stage::FailedDirty => NoticeEvent::LaunchDirty,
+        LaunchPhase::Succeeded | LaunchPhase::SucceededWithWarnings => NoticeEvent::LaunchSuccess,
+        LaunchPhase::Cancelled => NoticeEvent::LaunchCancelled,
+        LaunchPhase::FailedDirty => NoticeEvent::LaunchDirty,
         _ => NoticeEvent::LaunchFailed,
     }
 }
 
 /// What the step said that failed, or what the engine says where no step did.
-fn error(state: &State, stage: Stage, rest: &Rest<'_>) -> Option<LaunchError> {
+fn error(state: &State, stage: LaunchPhase, rest: &Settled<'_>) -> Option<LaunchError> {
     if stage.success() == Some(true) {
         return None;
     }
     let cause = rest.cause.map_or("nobody knows why", |cause| cause.as_str());
     let step = rest.step.unwrap_or_default();
     match (&state.error, stage) {
-        (_, Stage::Cancelled) => Some(LaunchError::new(step, "cancelled", cause)),
+        (_, LaunchPhase::Cancelled) => Some(LaunchError::new(step, "cancelled", cause)),
         (Some(error), _) => Some(error.clone()),
         (None, _) => Some(LaunchError::internal(step, cause)),
     }
 }
 
 /// The same for the same end, however often it is written down.
-fn notice_id(op: &Operation<Launch>, event: NoticeEvent, rest: &Rest<'_>) -> Uuid {
+fn notice_id(op: &Operation<Launch>, event: NoticeEvent, rest: &Settled<'_>) -> Uuid {
     let mut hash = Sha256::new();
-    hash.update(op.token(event.as_str()));
+    hash.update(op.idempotency_key(event.as_str()));
     hash.update(rest.cause.map_or("", |cause| cause.as_str()));
     let digest = hash.finalize();
     let mut bytes = [0; 16];

@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use cloud::{Category, CloudError, Created, Instance, MARK_TAG, Order};
+use cloud::{Category, CloudError, CloudInstance, Created, InstanceRequest, MARK_TAG};
 use engine::Calls;
 use engine::prelude::*;
 
-use super::order::{self, mark};
+use super::instance_request::{self, launch_tag};
 use super::reach::{Reach, parameters, reach};
 use super::report::{healed, later, refuse, settle, stop};
 use super::{surplus, upload_public_key};
@@ -34,14 +34,14 @@ impl Fact for Generation {
 
 /// The instances that the last look found, by id.
 #[derive(PartialEq, Eq, Serialize, Deserialize)]
-struct Looked(Vec<String>);
+struct LastLookup(Vec<String>);
 
-impl Fact for Looked {
+impl Fact for LastLookup {
     const KEY: &'static str = "launch_instances.looked";
 }
 
 /// What a look on the way back brought.
-struct Seen {
+struct ObservedInstances {
     alive: usize,
     /// An instance that we know was not shown.
     is_hidden: bool,
@@ -56,14 +56,14 @@ impl LaunchInstances {
     /// cannot be on its way any longer and two looks have found the same. Not every cloud recognises a call that it has
     /// carried out before, so a new one is made only when there is nothing to take over.
     async fn adopt(&self, op: &mut Operation<Launch>, reach: &Reach) -> Result<bool, Halt> {
-        let found = reach.provider.find(&reach.place(), &mark(op)).await;
+        let found = reach.provider.find(&reach.place(), &launch_tag(op)).await;
         let found = found.map_err(|error| stop(op, NAME, error))?;
         if found.len() < parameters(op)?.amount as usize {
             let settings = &self.launches.settings;
             let mut ids: Vec<String> = found.iter().map(|one| one.id.clone()).collect();
             ids.sort();
-            let looked = Looked(ids);
-            let is_same = op.recall::<Looked>()?.as_ref() == Some(&looked);
+            let looked = LastLookup(ids);
+            let is_same = op.recall::<LastLookup>()?.as_ref() == Some(&looked);
             op.remember(&looked)?;
             op.attempt(CALL).settle(settings.settle, |_| settings.instance_poll)?;
             if found.is_empty() {
@@ -82,11 +82,16 @@ impl LaunchInstances {
         Ok(true)
     }
 
-    async fn create(&self, op: &mut Operation<Launch>, reach: &Reach, order: &Order) -> Outcome {
+    async fn create(
+        &self,
+        op: &mut Operation<Launch>,
+        reach: &Reach,
+        instance_request: &InstanceRequest,
+    ) -> Outcome {
         let generation = generation(op)?;
-        let token = op.token(&format!("instances-{generation}"));
+        let token = op.idempotency_key(&format!("instances-{generation}"));
         let place = reach.place();
-        let call = reach.provider.create(&place, order, &token);
+        let call = reach.provider.create(&place, instance_request, &token);
         match op.attempt(CALL).call(call, CloudError::may_have_happened).await? {
             Ok(Created { reservation, instances }) => {
                 if instances.is_empty() {
@@ -125,10 +130,10 @@ impl LaunchInstances {
     }
 
     /// Everything of this launch that the cloud knows, by its mark and by name.
-    async fn look(&self, op: &Operation<Launch>, reach: &Reach) -> Result<Vec<Instance>, CloudError> {
-        let marked = reach.provider.find(&reach.place(), &mark(op)).await?;
-        let mut all: BTreeMap<String, Instance> =
-            marked.into_iter().map(|instance| (instance.id.clone(), instance)).collect();
+    async fn look(&self, op: &Operation<Launch>, reach: &Reach) -> Result<Vec<CloudInstance>, CloudError> {
+        let tagged = reach.provider.find(&reach.place(), &launch_tag(op)).await?;
+        let mut all: BTreeMap<String, CloudInstance> =
+            tagged.into_iter().map(|instance| (instance.id.clone(), instance)).collect();
         let known = op.state.instances.iter().map(|tracked| &tracked.instance.id);
         let unseen: Vec<String> = known.filter(|id| !all.contains_key(*id)).cloned().collect();
         if !unseen.is_empty() {
@@ -139,7 +144,7 @@ impl LaunchInstances {
     }
 
     /// Begins to delete what is there. Answers what it saw.
-    async fn take_back(&self, op: &mut Operation<Launch>) -> Result<Seen, CloudError> {
+    async fn take_back(&self, op: &mut Operation<Launch>) -> Result<ObservedInstances, CloudError> {
         let reach = reach(&self.launches, op).await?;
         let seen = self.look(op, &reach).await?;
         let is_shown = |tracked: &Tracked| seen.iter().any(|one| one.id == tracked.instance.id);
@@ -150,7 +155,7 @@ impl LaunchInstances {
         if !alive.is_empty() {
             reach.provider.delete(&reach.place(), &alive).await?;
         }
-        Ok(Seen { alive: alive.len(), is_hidden })
+        Ok(ObservedInstances { alive: alive.len(), is_hidden })
     }
 
     fn leftovers(op: &Operation<Launch>, error: &CloudError) -> Vec<Leftover> {
@@ -168,8 +173,8 @@ impl LaunchInstances {
         if !known.is_empty() {
             return known;
         }
-        let mark = format!("{MARK_TAG}={}", mark(op));
-        vec![leftover(mark, "there may be instances with this tag, which could not be looked for")]
+        let launch_tag = format!("{MARK_TAG}={}", launch_tag(op));
+        vec![leftover(launch_tag, "there may be instances with this tag, which could not be looked for")]
     }
 }
 
@@ -194,7 +199,7 @@ fn until_shown(op: &Operation<Launch>, calls: &Calls, settings: &LaunchSettings)
 }
 
 /// Takes over what was seen; what did not change keeps the time at which it was seen first.
-pub(crate) fn track(op: &mut Operation<Launch>, seen: Vec<Instance>) {
+pub(crate) fn track(op: &mut Operation<Launch>, seen: Vec<CloudInstance>) {
     let now = op.now();
     for instance in seen {
         match op.state.instances.iter_mut().find(|tracked| tracked.instance.id == instance.id) {
@@ -223,10 +228,10 @@ impl Step<Launch> for LaunchInstances {
         if !op.state.instances.is_empty() {
             return done();
         }
-        let reservation = order::reservation(&self.launches, op).await;
+        let reservation = instance_request::reservation(&self.launches, op).await;
         let reservation = reservation.map_err(|error| stop(op, NAME, error))?;
-        let order = order::complete(op, &self.launches.settings, &reservation)?;
-        if order.image.is_none() && order.template.is_none() {
+        let instance_request = instance_request::complete(op, &self.launches.settings, &reservation)?;
+        if instance_request.image.is_none() && instance_request.template.is_none() {
             let error =
                 LaunchError::new(NAME, "validation", "there is neither an image nor a launch template");
             return Err(refuse(op, error));
@@ -236,7 +241,7 @@ impl Step<Launch> for LaunchInstances {
             op.attempt(CALL).adopt()?;
             return done();
         }
-        self.create(op, &reach, &order).await
+        self.create(op, &reach, &instance_request).await
     }
 
     /// Goes on until none is left alive for sure.
@@ -245,7 +250,7 @@ impl Step<Launch> for LaunchInstances {
             return done();
         }
         match self.take_back(op).await {
-            Ok(Seen { alive, is_hidden }) => {
+            Ok(ObservedInstances { alive, is_hidden }) => {
                 healed(op, NAME)?;
                 let settings = &self.launches.settings;
                 if alive > 0 {

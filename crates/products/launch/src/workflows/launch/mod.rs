@@ -8,9 +8,8 @@ pub(crate) mod check_account;
 pub(crate) mod check_permissions;
 pub(crate) mod fetch_addresses;
 mod finish;
+mod instance_request;
 pub(crate) mod launch_instances;
-mod order;
-mod portrayed;
 mod quoted;
 mod reach;
 pub(crate) mod register_in_inventory;
@@ -21,13 +20,14 @@ pub(crate) mod test_step;
 pub(crate) mod upload_public_key;
 pub(crate) mod validate;
 pub(crate) mod wait_for_parameters;
+mod written_record;
 
 use std::sync::LazyLock;
 
-use engine::Rest;
+use engine::Settled;
 use engine::prelude::*;
 use engine::secret::Sealer;
-use engine::store::Portrait;
+use engine::store::RecordUpdate;
 use serde_json::Value;
 
 use self::{
@@ -36,12 +36,12 @@ use self::{
     register_in_inventory::RegisterInInventory, submit_build::SubmitBuild, test_step::TestStep,
     upload_public_key::UploadPublicKey, validate::Validate, wait_for_parameters::WaitForParameters,
 };
-use crate::model::status::Stage;
-use crate::model::status::shape::Shape;
+use crate::model::status::LaunchPhase;
+use crate::model::status::shape::LaunchShape;
 use crate::model::{Launches, admit, params, record, state};
 
-pub(crate) use self::portrayed::Portrayed;
 pub(crate) use self::reach::Reach;
+pub(crate) use self::written_record::WrittenRecord;
 
 pub const LAUNCH: &str = "launch";
 
@@ -61,8 +61,8 @@ impl Workflow for Launch {
         admit::admit(asked, sealer)
     }
 
-    fn parting(op: &Operation<Launch>, rest: &Rest<'_>) -> Option<Portrait> {
-        finish::parting(op, rest)
+    fn on_settled(op: &Operation<Launch>, rest: &Settled<'_>) -> Option<RecordUpdate> {
+        finish::on_settled(op, rest)
     }
 }
 
@@ -78,9 +78,9 @@ pub struct Input {
 pub(crate) struct Line {
     weight: u16,
     /// What a launch shows while this is its step.
-    pub(crate) stage: Stage,
+    pub(crate) stage: LaunchPhase,
     /// Which launches have the step; nothing where all have it.
-    when: Option<fn(Shape) -> bool>,
+    when: Option<fn(LaunchShape) -> bool>,
     step: Box<dyn Step<Launch>>,
 }
 
@@ -93,7 +93,7 @@ impl Line {
         self.step.title()
     }
 
-    pub(crate) fn applies(&self, shape: Shape) -> bool {
+    pub(crate) fn applies(&self, shape: LaunchShape) -> bool {
         self.when.is_none_or(|when| when(shape))
     }
 }
@@ -101,23 +101,25 @@ impl Line {
 /// The steps of a launch, once: the plan is made of this table, and the status reads it. The pivot is
 /// `launch_instances`.
 fn table(launches: &Arc<Launches>) -> Vec<Line> {
-    use Stage::{Building, Describing, Launching, Preparing, Registering, Validating, WaitingParameters};
+    use LaunchPhase::{
+        Building, Describing, Launching, Preparing, Registering, Validating, WaitingParameters,
+    };
     vec![
         Line { weight: 10, stage: Validating, when: None, step: Box::new(Validate::new(launches)) },
-        line(20, Validating, Shape::checks_early, CheckPermissions::new(launches)),
-        line(30, Building, Shape::builds, SubmitBuild::new(launches)),
-        line(40, Building, Shape::has_compose, BuildImage::new(launches)),
-        line(50, WaitingParameters, Shape::waits_for_parameters, WaitForParameters::new(launches)),
-        line(60, Preparing, Shape::launches, CheckAccount::new(launches)),
-        line(70, Preparing, Shape::uploads_key, UploadPublicKey::new(launches)),
-        line(80, Launching, Shape::launches, LaunchInstances::new(launches)),
-        line(80, Launching, Shape::is_noop, TestStep),
-        line(90, Describing, Shape::launches, FetchAddresses::new(launches)),
-        line(100, Registering, Shape::registers, RegisterInInventory),
+        line(20, Validating, LaunchShape::checks_early, CheckPermissions::new(launches)),
+        line(30, Building, LaunchShape::builds, SubmitBuild::new(launches)),
+        line(40, Building, LaunchShape::has_compose, BuildImage::new(launches)),
+        line(50, WaitingParameters, LaunchShape::waits_for_parameters, WaitForParameters::new(launches)),
+        line(60, Preparing, LaunchShape::launches, CheckAccount::new(launches)),
+        line(70, Preparing, LaunchShape::uploads_key, UploadPublicKey::new(launches)),
+        line(80, Launching, LaunchShape::launches, LaunchInstances::new(launches)),
+        line(80, Launching, LaunchShape::is_noop, TestStep),
+        line(90, Describing, LaunchShape::launches, FetchAddresses::new(launches)),
+        line(100, Registering, LaunchShape::registers, RegisterInInventory),
     ]
 }
 
-fn line(weight: u16, stage: Stage, when: fn(Shape) -> bool, step: impl Step<Launch>) -> Line {
+fn line(weight: u16, stage: LaunchPhase, when: fn(LaunchShape) -> bool, step: impl Step<Launch>) -> Line {
     Line { weight, stage, when: Some(when), step: Box::new(step) }
 }
 
@@ -126,7 +128,7 @@ pub(crate) static TABLE: LazyLock<Vec<Line>> = LazyLock::new(|| table(&Arc::new(
 
 pub fn plan(launches: &Arc<Launches>) -> Plan<Launch> {
     table(launches).into_iter().fold(Plan::new(OnFailure::Unwind), |plan, Line { weight, when, step, .. }| {
-        let step = Portrayed::new(step);
+        let step = WrittenRecord::new(step);
         match when {
             Some(when) => plan.step_when(move |op| when(op.params.shape()), weight, step),
             None => plan.step(weight, step),

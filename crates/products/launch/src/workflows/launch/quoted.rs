@@ -1,4 +1,4 @@
-//! Far sides quote what they were sent when they refuse it. What is secret in that is taken out before anybody reads it.
+//! External systems quote what they were sent when they refuse it. What is secret in that is taken out before anybody reads it.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

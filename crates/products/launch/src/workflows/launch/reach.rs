@@ -1,9 +1,9 @@
 //! The way into the account of a launch.
 
-use cloud::{Account, Category, CloudError, Place, Provider};
+use cloud::{Account, Category, CloudAccount, CloudError, Provider};
 use engine::prelude::*;
 
-use crate::model::accounts::BookError;
+use crate::model::accounts::SourceError;
 use crate::model::params::Parameters;
 use crate::model::settings::Launches;
 use crate::workflows::launch::Launch;
@@ -18,8 +18,8 @@ pub(crate) struct Reach {
 }
 
 impl Reach {
-    pub(crate) fn place(&self) -> Place<'_> {
-        Place { account: &self.account, region: &self.region, session: &self.session }
+    pub(crate) fn place(&self) -> CloudAccount<'_> {
+        CloudAccount { account: &self.account, region: &self.region, session: &self.session }
     }
 }
 
@@ -43,12 +43,11 @@ pub(crate) async fn reach(launches: &Launches, op: &mut Operation<Launch>) -> Re
     let provider = launches.providers.get(&kind).ok_or_else(|| {
         refused("NoProvider", format!("{kind} is not configured here; configure it, then try again"))
     })?;
-    let account =
-        launches.accounts.get(&op.params.requester, &source).await.map_err(|error| match error {
-            BookError::Outside(error) if error.is_final() => refused("SourceRefused", error.to_string()),
-            BookError::Locked { .. } => refused("SourceLocked", error.to_string()),
-            error => CloudError::new(Category::Network, "", error.to_string()),
-        })?;
+    let account = launches.accounts.get(&op.params.owner, &source).await.map_err(|error| match error {
+        SourceError::Outside(error) if error.is_final() => refused("SourceRefused", error.to_string()),
+        SourceError::Locked { .. } => refused("SourceLocked", error.to_string()),
+        error => CloudError::new(Category::Network, "", error.to_string()),
+    })?;
     let account = account.ok_or_else(|| {
         refused("SourceNotFound", format!("source {source} does not exist any longer; make it again"))
     })?;

@@ -132,16 +132,16 @@ impl LaunchError {
 }
 
 /// Since when trouble keeps a step from taking something back.
-struct Trouble(String);
+struct StepFault(String);
 
-impl Trouble {
-    fn of(step: &str) -> Trouble {
-        Trouble(format!("{step}.undo_trouble_since"))
+impl StepFault {
+    fn of(step: &str) -> StepFault {
+        StepFault(format!("{step}.undo_trouble_since"))
     }
 }
 
 /// How often to look again while something keeps us from taking back.
-const TROUBLE_PAUSE: Duration = Duration::from_secs(10);
+const ERROR_PAUSE: Duration = Duration::from_secs(10);
 
 /// Something could not be taken back. Trouble that may heal is waited out; what does not heal, or not in time, is a
 /// leftover that a person has to look at.
@@ -152,14 +152,14 @@ pub(crate) fn later(
     error: &CloudError,
     leftovers: Vec<Leftover>,
 ) -> Result<Halt, Halt> {
-    let Trouble(key) = Trouble::of(step);
+    let StepFault(key) = StepFault::of(step);
     let since = op.recall_as::<Option<Timestamp>>(&key)?.flatten();
     let now = op.now();
     let lasts = since.map_or(Duration::ZERO, |since| now.since(since));
     let text = error.to_string();
     if error.may_heal() && lasts < settings.undo_patience {
         op.remember_as(&key, &Some(since.unwrap_or(now)))?;
-        let after = error.after.unwrap_or(TROUBLE_PAUSE.min(settings.settle));
+        let after = error.after.unwrap_or(ERROR_PAUSE.min(settings.settle));
         return Ok(Halt::Wait { after, reason: text, key: None });
     }
     // An operator who lets it go on gives it the whole time again.
@@ -172,7 +172,7 @@ pub(crate) fn later(
 
 /// It works again.
 pub(crate) fn healed(op: &mut Operation<Launch>, step: &str) -> Result<(), Halt> {
-    let Trouble(key) = Trouble::of(step);
+    let StepFault(key) = StepFault::of(step);
     match op.recall_as::<Option<Timestamp>>(&key)? {
         Some(Some(_)) => op.remember_as(&key, &None::<Timestamp>),
         _ => Ok(()),

@@ -9,7 +9,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::caller::caller;
-use super::order::mark;
+use super::instance_request::launch_tag;
 use super::report::{refuse, settle, steady, stop_build};
 use crate::model::params::{Build, ImageChoice};
 use crate::model::profile::OnLaunchFailure;
@@ -46,9 +46,9 @@ impl SubmitBuild {
         calls: &Calls,
     ) -> Result<Option<Uuid>, BuilderError> {
         let Some(builder) = &self.launches.builder else { return Ok(None) };
-        let mark = mark(op);
+        let launch_tag = launch_tag(op);
         let listed = builder.list(caller, calls.first.minus(SKEW)).await?;
-        let ours = |text: &Option<String>| text.as_ref().is_some_and(|text| text.contains(&mark));
+        let ours = |text: &Option<String>| text.as_ref().is_some_and(|text| text.contains(&launch_tag));
         Ok(listed.into_iter().find(|build| ours(&build.description)).map(|build| build.id))
     }
 
@@ -99,15 +99,15 @@ fn request(op: &Operation<Launch>, build: &Build) -> Result<Value, Halt> {
         serde_json::from_str(text.expose_secret()).map_err(|_| unreadable("it is not JSON".into()))?;
     let members = request.as_object_mut().ok_or_else(|| unreadable("it is not an object".into()))?;
     let said = members.get("image_description").and_then(Value::as_str).unwrap_or_default();
-    members.insert("image_description".into(), described(said, &mark(op)).into());
+    members.insert("image_description".into(), described(said, &launch_tag(op)).into());
     Ok(request)
 }
 
 /// What the owner said, as far as there is room, and the mark.
-fn described(said: &str, mark: &str) -> String {
-    let room = DESCRIPTION_CHARS_MAX.saturating_sub(mark.chars().count() + 1);
+fn described(said: &str, launch_tag: &str) -> String {
+    let room = DESCRIPTION_CHARS_MAX.saturating_sub(launch_tag.chars().count() + 1);
     let said: String = said.chars().take(room).collect();
-    format!("{} {mark}", said.trim_end()).trim_start().to_owned()
+    format!("{} {launch_tag}", said.trim_end()).trim_start().to_owned()
 }
 
 #[async_trait]
@@ -160,9 +160,9 @@ impl Step<Launch> for SubmitBuild {
         }
         let Some(build) = op.state.build.clone() else {
             if is_unknown && !hides {
-                let mark = mark(op);
+                let launch_tag = launch_tag(op);
                 op.state.warn(format!(
-                    "a build may have begun; it cannot be stopped, and is described by {mark}"
+                    "a build may have begun; it cannot be stopped, and is described by {launch_tag}"
                 ));
             }
             return done();

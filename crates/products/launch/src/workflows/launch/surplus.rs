@@ -1,7 +1,7 @@
 //! More instances than a launch asked for: a cloud that ignores client tokens carries a repeated call out again. What
 //! is too much is found by its mark and terminated.
 
-use cloud::{CloudError, Instance};
+use cloud::{CloudError, CloudInstance};
 use engine::prelude::*;
 
 use super::launch_instances::track;
@@ -12,31 +12,34 @@ use crate::workflows::launch::Launch;
 /// What was seen, divided into what the launch keeps and what it does not.
 #[derive(Debug, PartialEq, Eq)]
 struct Share {
-    kept: Vec<Instance>,
-    surplus: Vec<Instance>,
+    kept: Vec<CloudInstance>,
+    surplus: Vec<CloudInstance>,
 }
 
 /// Those that the launch knows come first, so that every look decides the same, also while the cloud does not show them
 /// yet. Others count only while they live.
-fn divide(known: &[Tracked], seen: Vec<Instance>, amount: usize) -> Share {
-    let is_known = |one: &Instance| known.iter().any(|tracked| tracked.instance.id == one.id);
+fn divide(known: &[Tracked], seen: Vec<CloudInstance>, amount: usize) -> Share {
+    let is_known = |one: &CloudInstance| known.iter().any(|tracked| tracked.instance.id == one.id);
     let is_hidden = |tracked: &&Tracked| {
         !tracked.instance.state.is_gone() && seen.iter().all(|one| one.id != tracked.instance.id)
     };
     let room = amount.saturating_sub(known.iter().filter(is_hidden).count());
-    let (mut living, gone): (Vec<Instance>, Vec<Instance>) =
+    let (mut living, gone): (Vec<CloudInstance>, Vec<CloudInstance>) =
         seen.into_iter().partition(|one| !one.state.is_gone());
     living.sort_by_key(|one| (!is_known(one), one.id.clone()));
     let surplus = living.split_off(living.len().min(room));
     // Of a call whose answer was lost, also those that have died already are the launch's own.
     let missing = if known.is_empty() { room.saturating_sub(living.len()) } else { 0 };
-    let (ours, others): (Vec<Instance>, Vec<Instance>) = gone.into_iter().partition(is_known);
+    let (ours, others): (Vec<CloudInstance>, Vec<CloudInstance>) = gone.into_iter().partition(is_known);
     living.extend(ours.into_iter().chain(others.into_iter().take(missing)));
     Share { kept: living, surplus }
 }
 
 /// Takes over what the launch keeps. Answers the rest.
-pub(crate) fn take_over(op: &mut Operation<Launch>, seen: Vec<Instance>) -> Result<Vec<Instance>, Halt> {
+pub(crate) fn take_over(
+    op: &mut Operation<Launch>,
+    seen: Vec<CloudInstance>,
+) -> Result<Vec<CloudInstance>, Halt> {
     let amount = parameters(op)?.amount as usize;
     let Share { kept, surplus } = divide(&op.state.instances, seen, amount);
     track(op, kept);
@@ -44,7 +47,7 @@ pub(crate) fn take_over(op: &mut Operation<Launch>, seen: Vec<Instance>) -> Resu
 }
 
 /// Begins to terminate what is too much.
-pub(crate) async fn terminate(reach: &Reach, surplus: &[Instance]) -> Result<(), CloudError> {
+pub(crate) async fn terminate(reach: &Reach, surplus: &[CloudInstance]) -> Result<(), CloudError> {
     if surplus.is_empty() {
         return Ok(());
     }
@@ -60,11 +63,11 @@ mod tests {
 
     use super::*;
 
-    fn one(id: &str, state: InstanceState) -> Instance {
-        Instance { state, reason: None, ..Instance::forgotten(id) }
+    fn one(id: &str, state: InstanceState) -> CloudInstance {
+        CloudInstance { state, reason: None, ..CloudInstance::forgotten(id) }
     }
 
-    fn ids(all: &[Instance]) -> Vec<&str> {
+    fn ids(all: &[CloudInstance]) -> Vec<&str> {
         all.iter().map(|one| one.id.as_str()).collect()
     }
 

@@ -7,10 +7,10 @@ use cloud::{Category, CloudError, CloudKey, Fingerprints};
 use engine::prelude::*;
 use engine::store::ResourceQuery;
 
-use super::order::mark;
-use super::portrayed::portray;
+use super::instance_request::launch_tag;
 use super::reach::{Reach, parameters, reach};
 use super::report::{healed, later, refuse, settle, steady, stop};
+use super::written_record::set_record;
 use crate::model::params::KeyChoice;
 use crate::model::public_key::PublicKey;
 use crate::model::record::LaunchRecord;
@@ -40,12 +40,12 @@ impl UploadPublicKey {
         reach: &Reach,
         choice: &KeyChoice,
         key: &PublicKey,
-        mark: &str,
+        launch_tag: &str,
     ) -> Result<CloudKey, CloudError> {
         let mut taken = CloudError::new(Category::Duplicate, "", "all names for the key are taken");
         for number in 1..=NAMES_MAX {
             let name = name_of(choice, key, number);
-            match reach.provider.upload_key(&reach.place(), &name, &key.material(), mark).await {
+            match reach.provider.upload_key(&reach.place(), &name, &key.material(), launch_tag).await {
                 Err(error) if error.is(Category::Duplicate) => {
                     // Somebody else may have uploaded this very key a moment ago.
                     let found = reach.provider.find_key(&reach.place(), &key.aws_fingerprints()).await?;
@@ -84,7 +84,7 @@ impl UploadPublicKey {
             return Ok(Some(state.key.clone()));
         }
         let found = reach.provider.find_key(&reach.place(), fingerprints).await?;
-        Ok(found.filter(|key| key.mark.as_deref() == Some(&mark(op))))
+        Ok(found.filter(|key| key.launch_tag.as_deref() == Some(&launch_tag(op))))
     }
 
     /// Deletes the key pair if nobody else needs it. Answers whether it is settled that nothing of ours is there.
@@ -144,17 +144,17 @@ impl Step<Launch> for UploadPublicKey {
         let reach = reach(&self.launches, op).await.map_err(|error| stop(op, NAME, error))?;
         // Whoever looks whether somebody needs the key must see this before we see the key.
         op.state.key_claim = Some(claim_of(&reach, &key));
-        portray(op)?;
-        let mark = mark(op);
+        set_record(op)?;
+        let launch_tag = launch_tag(op);
         let call = async {
             match reach.provider.find_key(&reach.place(), &key.aws_fingerprints()).await? {
                 Some(found) => Ok(found),
-                None => self.upload(&reach, &choice, &key, &mark).await,
+                None => self.upload(&reach, &choice, &key, &launch_tag).await,
             }
         };
         match op.attempt(CALL).call(call, CloudError::may_have_happened).await? {
             Ok(found) => {
-                let uploaded = found.mark.as_deref() == Some(&mark);
+                let uploaded = found.launch_tag.as_deref() == Some(&launch_tag);
                 op.state.key = Some(KeyState { key: found, uploaded });
                 done()
             }

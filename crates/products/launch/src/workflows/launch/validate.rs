@@ -4,8 +4,8 @@ use engine::Timestamp;
 use engine::prelude::*;
 
 use super::report::refuse;
+use crate::model::api_error::{Flaw, sentence};
 use crate::model::preflight;
-use crate::model::rejection::{Flaw, sentence};
 use crate::model::settings::Launches;
 use crate::model::state::LaunchError;
 use crate::workflows::launch::Launch;
@@ -60,17 +60,17 @@ impl Step<Launch> for Validate {
             return Err(refuse(op, error.hinting("configure it, then try again")));
         }
         if let Some(parameters) = &op.params.parameters
-            && let Err(flaws) = preflight::check(&self.launches, &op.params, parameters, None)
+            && let Err(field_errors) = preflight::check(&self.launches, &op.params, parameters, None)
         {
-            return Err(refuse(op, flawed(NAME, &flaws)));
+            return Err(refuse(op, with_field_errors(NAME, &field_errors)));
         }
         done()
     }
 }
 
-pub(crate) fn flawed(step: &str, flaws: &[Flaw]) -> LaunchError {
-    let error = LaunchError::new(step, "validation", sentence(flaws));
-    match flaws.iter().find_map(|flaw| flaw.hint.clone()) {
+pub(crate) fn with_field_errors(step: &str, field_errors: &[Flaw]) -> LaunchError {
+    let error = LaunchError::new(step, "validation", sentence(field_errors));
+    match field_errors.iter().find_map(|field_error| field_error.hint.clone()) {
         Some(hint) => error.hinting(hint),
         None => error,
     }

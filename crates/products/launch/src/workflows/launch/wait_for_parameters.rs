@@ -3,7 +3,7 @@
 use engine::prelude::*;
 
 use super::report::refuse;
-use super::validate::{Began, flawed};
+use super::validate::{Began, with_field_errors};
 use crate::model::params::Parameters;
 use crate::model::preflight;
 use crate::model::record::LaunchRecord;
@@ -65,8 +65,8 @@ impl Step<Launch> for WaitForParameters {
         }
         if let Some(parameters) = &op.state.parameters {
             let image = op.state.image.as_ref();
-            if let Err(flaws) = preflight::check(&self.launches, &op.params, parameters, image) {
-                return Err(refuse(op, flawed(NAME, &flaws)));
+            if let Err(field_errors) = preflight::check(&self.launches, &op.params, parameters, image) {
+                return Err(refuse(op, with_field_errors(NAME, &field_errors)));
             }
         }
         done()

@@ -9,7 +9,7 @@ use kafka::{KafkaOptions, Producer};
 use webhook::Webhook;
 
 use super::message::{document, message};
-use super::params::{About, Notice};
+use super::params::{Notice, NoticeSubject};
 
 /// Where the hosted platform takes notifications.
 pub const NOTIFICATIONS_TOPIC: &str = "platform.notifications.ingress";
@@ -44,8 +44,8 @@ impl Target {
     }
 
     /// Only the hosted platform, behind Kafka, wants to know about sources.
-    pub(crate) fn tells(self, about: &About) -> bool {
-        self == Target::Kafka || matches!(about, About::Launch { .. })
+    pub(crate) fn tells(self, about: &NoticeSubject) -> bool {
+        self == Target::Kafka || matches!(about, NoticeSubject::Launch { .. })
     }
 }
 

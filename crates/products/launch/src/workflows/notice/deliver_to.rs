@@ -13,7 +13,7 @@ pub(crate) struct DeliverTo {
 
 /// Since when the receiver has it. Remembered, so that a later pass does not send it again.
 #[derive(Serialize, Deserialize)]
-struct Taken {
+struct DeliveredFact {
     at: Timestamp,
 }
 
@@ -37,11 +37,11 @@ impl Step<Deliver> for DeliverTo {
 
     async fn run(&self, op: &mut Operation<Deliver>) -> Outcome {
         let key = format!("{}.taken", self.channel.target().step());
-        if op.recall_as::<Taken>(&key)?.is_some() {
+        if op.recall_as::<DeliveredFact>(&key)?.is_some() {
             return done();
         }
         self.channel.deliver(&op.params, op.now()).await?;
-        op.remember_as(&key, &Taken { at: op.now() })?;
+        op.remember_as(&key, &DeliveredFact { at: op.now() })?;
         done()
     }
 }

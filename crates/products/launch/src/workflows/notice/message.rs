@@ -2,7 +2,7 @@
 
 use engine::Timestamp;
 use engine::secret::ExposeSecret;
-use identity::{self, Requester};
+use identity::{self, Organisation};
 use kafka::Message;
 use serde::Serialize;
 use serde_json::Value;
@@ -11,7 +11,7 @@ use time::format_description::BorrowedFormatItem;
 use time::macros::format_description;
 
 use super::channel::Kafka;
-use super::params::{About, Notice};
+use super::params::{Notice, NoticeSubject};
 
 const VERSION: &str = "v2.0.0";
 const BUNDLE: &str = "rhel";
@@ -30,7 +30,7 @@ struct Notification<'a> {
     account_id: &'a str,
     org_id: &'a str,
     context: Context<'a>,
-    events: Vec<Event<'a>>,
+    events: Vec<NoticeEvent<'a>>,
     recipients: [(); 0],
     id: String,
 }
@@ -42,7 +42,7 @@ struct Context<'a> {
 }
 
 #[derive(Serialize)]
-struct Event<'a> {
+struct NoticeEvent<'a> {
     payload: &'a Value,
 }
 
@@ -57,7 +57,7 @@ struct Availability<'a> {
 /// The document that says it.
 pub(crate) fn document(notice: &Notice) -> Result<String, String> {
     let text = match &notice.about {
-        About::Launch { event, launch, provider, events } => serde_json::to_string(&Notification {
+        NoticeSubject::Launch { event, launch, provider, events } => serde_json::to_string(&Notification {
             version: VERSION,
             bundle: BUNDLE,
             application: APPLICATION,
@@ -66,16 +66,18 @@ pub(crate) fn document(notice: &Notice) -> Result<String, String> {
             account_id: notice.account.as_deref().unwrap_or_default(),
             org_id: &notice.org,
             context: Context { launch_id: number_or_text(launch), provider },
-            events: events.iter().map(|payload| Event { payload }).collect(),
+            events: events.iter().map(|payload| NoticeEvent { payload }).collect(),
             recipients: [],
             id: notice.id.to_string(),
         }),
-        About::SourceStatus { application, is_available, error } => serde_json::to_string(&Availability {
-            resource_id: application,
-            resource_type: "Application",
-            status: if *is_available { "available" } else { "unavailable" },
-            error: error.as_deref().unwrap_or_default(),
-        }),
+        NoticeSubject::SourceStatus { application, is_available, error } => {
+            serde_json::to_string(&Availability {
+                resource_id: application,
+                resource_type: "Application",
+                status: if *is_available { "available" } else { "unavailable" },
+                error: error.as_deref().unwrap_or_default(),
+            })
+        }
     };
     text.map_err(|error| format!("the notice cannot be written: {error}"))
 }
@@ -87,12 +89,12 @@ fn number_or_text(id: &str) -> Value {
 
 /// The same as a message for Kafka.
 pub(crate) fn message(notice: &Notice, kafka: &Kafka) -> Result<Message, String> {
-    let requester = Requester { org: notice.org.clone(), account: notice.account.clone() };
-    let identity = identity::header(&requester);
+    let owner = Organisation { org: notice.org.clone(), account: notice.account.clone() };
+    let identity = identity::header(&owner);
     let mut headers = vec![("rh-message-id", notice.id.to_string())];
     let (topic, key) = match &notice.about {
-        About::Launch { .. } => (&kafka.topic, None),
-        About::SourceStatus { application, .. } => {
+        NoticeSubject::Launch { .. } => (&kafka.topic, None),
+        NoticeSubject::SourceStatus { application, .. } => {
             headers.extend([
                 ("content-type", "application/json".to_owned()),
                 ("x-rh-sources-org-id", notice.org.clone()),

@@ -14,7 +14,7 @@ use engine::prelude::*;
 
 pub use self::channel::{Channel, Kafka, NOTIFICATIONS_TOPIC, SOURCES_STATUS_TOPIC, Target};
 pub use self::notices::Notices;
-pub use self::params::{About, Notice};
+pub use self::params::{Notice, NoticeSubject};
 pub use self::post::post;
 
 pub struct Deliver;

@@ -28,7 +28,7 @@ pub struct Notice {
     pub account: Option<String>,
     /// When it happened.
     pub at: Timestamp,
-    pub about: About,
+    pub about: NoticeSubject,
     /// The ways it goes; all that are configured when none is named.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub targets: BTreeSet<Target>,
@@ -36,7 +36,7 @@ pub struct Notice {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
-pub enum About {
+pub enum NoticeSubject {
     /// How a launch ended.
     Launch {
         /// Such as `launch-success`.
@@ -66,7 +66,7 @@ impl Notice {
     /// The notice in parts that are small enough to be delivered. The first one has its id; the ids of the others follow
     /// from it, so that each part is delivered once.
     pub(crate) fn parts(&self) -> Vec<Notice> {
-        let About::Launch { event, launch, provider, events } = &self.about else {
+        let NoticeSubject::Launch { event, launch, provider, events } = &self.about else {
             return vec![self.clone()];
         };
         if events.len() <= EVENTS_MAX {
@@ -74,7 +74,7 @@ impl Notice {
         }
         let part = |(number, events): (usize, &[Value])| Notice {
             id: if number == 0 { self.id } else { part_id(self.id, number) },
-            about: About::Launch {
+            about: NoticeSubject::Launch {
                 event: event.clone(),
                 launch: launch.clone(),
                 provider: provider.clone(),
@@ -89,7 +89,7 @@ impl Notice {
         name("org", &self.org)?;
         self.account.as_deref().map_or(Ok(()), |account| name("account", account))?;
         match &self.about {
-            About::Launch { event, launch, provider, events } => {
+            NoticeSubject::Launch { event, launch, provider, events } => {
                 name("about.event", event)?;
                 name("about.launch", launch)?;
                 name("about.provider", provider)?;
@@ -100,7 +100,7 @@ impl Notice {
                     return Err(format!("about.events may be nested {DEPTH_MAX} times and not more"));
                 }
             }
-            About::SourceStatus { application, error, .. } => {
+            NoticeSubject::SourceStatus { application, error, .. } => {
                 name("about.application", application)?;
                 if error.as_ref().is_some_and(|error| error.chars().count() > ERROR_CHARS_MAX) {
                     return Err(format!("about.error may have {ERROR_CHARS_MAX} characters and not more"));

@@ -3,9 +3,9 @@
 use cloud::{self, CloudError, CloudKey};
 use engine::prelude::*;
 
-use super::uploaded::{Place, is_needed, uploaded};
+use super::uploaded::{UploadedKeyPair, is_needed, uploaded};
 use super::{DeletePubkey, State};
-use crate::model::accounts::BookError;
+use crate::model::accounts::SourceError;
 use crate::model::settings::{LaunchSettings, Launches};
 
 pub(crate) struct DeleteKeyPairs {
@@ -19,8 +19,8 @@ enum Stays {
     ForGood(String),
 }
 
-impl From<BookError> for Stays {
-    fn from(error: BookError) -> Stays {
+impl From<SourceError> for Stays {
+    fn from(error: SourceError) -> Stays {
         let why = error.to_string();
         match Halt::from(error) {
             Halt::Fail { .. } => Stays::ForGood(why),
@@ -40,19 +40,24 @@ impl DeleteKeyPairs {
         DeleteKeyPairs { launches: Arc::clone(launches) }
     }
 
-    async fn delete(&self, op: &Operation<DeletePubkey>, place: &Place, key: &CloudKey) -> Result<(), Stays> {
+    async fn delete(
+        &self,
+        op: &Operation<DeletePubkey>,
+        place: &UploadedKeyPair,
+        key: &CloudKey,
+    ) -> Result<(), Stays> {
         let known = self.launches.providers.get(&place.provider);
         let provider = known.ok_or_else(|| Stays::ForGood("its cloud is not configured".into()))?;
-        let account = self.launches.accounts.get(&op.params.requester, &place.source).await?;
+        let account = self.launches.accounts.get(&op.params.owner, &place.source).await?;
         let account = account.ok_or_else(|| Stays::ForGood("its source does not exist any longer".into()))?;
         let session = op.id.to_string();
-        let there = cloud::Place { account: &account, region: &place.region, session: &session };
+        let there = cloud::CloudAccount { account: &account, region: &place.region, session: &session };
         Ok(provider.delete_key(&there, key).await?)
     }
 }
 
-fn warning(place: &Place, why: &str) -> String {
-    let Place { source, region, name, .. } = place;
+fn warning(place: &UploadedKeyPair, why: &str) -> String {
+    let UploadedKeyPair { source, region, name, .. } = place;
     format!("key pair {name:?} stays in {region} of source {source}: {why}")
 }
 
@@ -71,8 +76,8 @@ impl Step<DeletePubkey> for DeleteKeyPairs {
 
     async fn run(&self, op: &mut Operation<DeletePubkey>) -> Outcome {
         let store = &*self.launches.store;
-        let all = uploaded(store, &op.params).await.map_err(BookError::from)?;
-        if !all.is_empty() && is_needed(store, &op.params).await.map_err(BookError::from)? {
+        let all = uploaded(store, &op.params).await.map_err(SourceError::from)?;
+        if !all.is_empty() && is_needed(store, &op.params).await.map_err(SourceError::from)? {
             let kept = "its key pairs stay in the clouds: they may still be needed there".to_owned();
             op.state = State { warnings: vec![kept] };
             return done();

@@ -7,7 +7,7 @@ mod uploaded;
 use engine::prelude::*;
 
 use crate::model::Launches;
-use crate::model::params::Requester;
+use crate::model::params::LaunchOwner;
 
 pub const DELETE_PUBKEY: &str = "pubkey.delete";
 
@@ -17,7 +17,8 @@ pub struct DeletePubkey;
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    pub requester: Requester,
+    #[serde(rename = "requester")]
+    pub owner: LaunchOwner,
     /// The number that clients and launches know it by.
     pub pubkey_id: i64,
     pub fingerprint: String,

@@ -13,7 +13,7 @@ use crate::model::record::LaunchRecord;
 
 /// One key pair in one account and region.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Place {
+pub(crate) struct UploadedKeyPair {
     pub(crate) provider: ProviderKind,
     pub(crate) source: String,
     pub(crate) region: String,
@@ -25,10 +25,10 @@ const PAGE: usize = 500;
 pub(crate) async fn uploaded(
     store: &dyn Store,
     params: &Params,
-) -> Result<BTreeMap<Place, CloudKey>, StoreError> {
+) -> Result<BTreeMap<UploadedKeyPair, CloudKey>, StoreError> {
     let mut query = ResourceQuery {
         kind: LaunchRecord::KIND.to_owned(),
-        tenant: Some(params.requester.tenant()),
+        tenant: Some(params.owner.tenant()),
         labels: vec![("pubkey".to_owned(), vec![params.pubkey_id.to_string()])],
         limit: PAGE,
         ..ResourceQuery::default()
@@ -41,7 +41,7 @@ pub(crate) async fn uploaded(
         for (_, launch) in numbers::readable::<LaunchRecord>(rows) {
             let key = launch.state.key.filter(|key| key.uploaded).map(|key| key.key);
             let Some((key, parameters)) = key.zip(launch.parameters) else { continue };
-            let place = Place {
+            let place = UploadedKeyPair {
                 provider: launch.provider,
                 source: parameters.source_id,
                 region: parameters.region,

@@ -2,12 +2,12 @@
 
 use api::Code;
 use engine::store::Expect;
-use engine::{Alongside, Engine, OperationId, Resource, Submission, SubmitError};
+use engine::{Engine, OperationId, RecordWrites, Resource, Submission, SubmitError};
 
 use super::{CheckSource, Params, SourceCheck};
+use crate::model::api_error::LaunchApiError;
 use crate::model::numbers;
-use crate::model::params::Requester;
-use crate::model::rejection::Rejection;
+use crate::model::params::LaunchOwner;
 
 /// A look that will be taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,39 +21,39 @@ pub struct Check {
 const LOOKS_MAX: u32 = 5;
 
 /// Asks for a look at a source, or joins the one that is under way.
-pub async fn ask(engine: &Engine, who: &Requester, source_id: &str) -> Result<Check, Rejection> {
+pub async fn ask(engine: &Engine, who: &LaunchOwner, source_id: &str) -> Result<Check, LaunchApiError> {
     let name = SourceCheck::resource(who, source_id);
-    let params = Params { requester: who.clone(), source_id: source_id.to_owned() };
+    let params = Params { owner: who.clone(), source_id: source_id.to_owned() };
     let (tenant, by) = (who.tenant(), who.name());
-    params.check().map_err(|message| Rejection::invalid("source_id", message))?;
+    params.check().map_err(|message| LaunchApiError::invalid("source_id", message))?;
     for _ in 0..LOOKS_MAX {
         let row = engine.resource(&name).await?;
         let before = row.as_ref().map(numbers::read::<SourceCheck>).transpose()?;
         // What others have not been told yet stays to be told.
         let record = before.unwrap_or_else(|| SourceCheck {
-            requester: who.clone(),
+            owner: who.clone(),
             source_id: source_id.to_owned(),
             finding: None,
             application: None,
             notice: None,
         });
-        let portrait = record.portrait().map_err(|error| internal(&error))?;
+        let record_update = record.record_update().map_err(|error| internal(&error))?;
         let expect = row.map_or(Expect::Absent, |row| Expect::Version(row.version));
-        let along = Alongside { subject: Some((expect, Some(portrait))), ..Alongside::default() };
-        let order = Submission::<CheckSource>::new(&tenant, &by, &params);
-        match engine.submit(Submission { resource: Some(&name), along, ..order }).await {
+        let along = RecordWrites { subject: Some((expect, Some(record_update))), ..RecordWrites::default() };
+        let instance_request = Submission::<CheckSource>::new(&tenant, &by, &params);
+        match engine.submit(Submission { resource: Some(&name), along, ..instance_request }).await {
             Ok(accepted) => return Ok(Check { operation: accepted.id, joined: false }),
             Err(SubmitError::Busy { operation }) => return Ok(Check { operation, joined: true }),
             Err(SubmitError::Changed) => {}
             // A name that is too long.
-            Err(SubmitError::Invalid(message)) => return Err(Rejection::invalid("source_id", message)),
+            Err(SubmitError::Invalid(message)) => return Err(LaunchApiError::invalid("source_id", message)),
             Err(error) => return Err(error.into()),
         }
     }
-    Err(Rejection::conflict("somebody else asks for the same look all the time; try again"))
+    Err(LaunchApiError::conflict("somebody else asks for the same look all the time; try again"))
 }
 
-fn internal(error: &str) -> Rejection {
+fn internal(error: &str) -> LaunchApiError {
     tracing::error!(error, "a check of a source could not be accepted");
-    Rejection::new(Code::Internal, "the check could not be accepted; the reason is in the log")
+    LaunchApiError::new(Code::Internal, "the check could not be accepted; the reason is in the log")
 }

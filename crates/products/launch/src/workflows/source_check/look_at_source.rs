@@ -26,7 +26,7 @@ impl LookAtSource {
 
     /// Why the source cannot be used; nothing when it can.
     async fn obstacle(&self, op: &mut Operation<CheckSource>) -> Result<Option<String>, Halt> {
-        let (who, id) = (&op.params.requester, &op.params.source_id);
+        let (who, id) = (&op.params.owner, &op.params.source_id);
         let Some(link) = self.launches.accounts.link(who, id).await? else {
             return Ok(Some("there is no such source".into()));
         };
@@ -46,7 +46,7 @@ impl LookAtSource {
         if !provider.spec().proves_permissions {
             return Ok(None);
         }
-        let found = sources::try_all(&reached, region, &op.params.requester.org).await?;
+        let found = sources::try_all(&reached, region, &op.params.owner.org).await?;
         Ok(missing(&found))
     }
 }
@@ -78,7 +78,7 @@ impl Step<CheckSource> for LookAtSource {
             op.state.finding = Some(Finding { is_available: obstacle.is_none(), reason: obstacle, at });
         }
         if let Some(finding) = &op.state.finding {
-            let (who, id) = (&op.params.requester, &op.params.source_id);
+            let (who, id) = (&op.params.owner, &op.params.source_id);
             self.launches.accounts.learn(who, id, finding).await?;
         }
         done()

@@ -6,16 +6,16 @@ mod look_at_source;
 mod record;
 mod sweep;
 
-use engine::Rest;
+use engine::Settled;
 use engine::prelude::*;
-use engine::store::Portrait;
+use engine::store::RecordUpdate;
 
 pub use self::ask::{Check, ask};
 pub use self::record::SourceCheck;
 pub use self::sweep::sweep;
 use crate::model::Launches;
 use crate::model::accounts::Finding;
-use crate::model::params::Requester;
+use crate::model::params::LaunchOwner;
 
 pub const SOURCE_CHECK: &str = "source.check";
 
@@ -24,7 +24,8 @@ pub struct CheckSource;
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    pub requester: Requester,
+    #[serde(rename = "requester")]
+    pub owner: LaunchOwner,
     pub source_id: String,
 }
 
@@ -59,15 +60,15 @@ impl Workflow for CheckSource {
     }
 
     /// Whatever happened, the record says how the source was found, and that others are to be told.
-    fn parting(op: &Operation<CheckSource>, rest: &Rest<'_>) -> Option<Portrait> {
+    fn on_settled(op: &Operation<CheckSource>, rest: &Settled<'_>) -> Option<RecordUpdate> {
         let finding = op.state.finding.clone().unwrap_or_else(|| unavailable(rest));
         let record = SourceCheck::new(&op.params, finding, op.state.application.clone(), op.id.0);
-        record.portrait().ok()
+        record.record_update().ok()
     }
 }
 
 /// A look that did not come to its end.
-fn unavailable(rest: &Rest<'_>) -> Finding {
+fn unavailable(rest: &Settled<'_>) -> Finding {
     let reason = rest.cause.map_or("the check was given up", |cause| cause.as_str());
     Finding { is_available: false, reason: Some(reason.to_owned()), at: rest.at }
 }

@@ -6,11 +6,12 @@ use uuid::Uuid;
 
 use super::Params;
 use crate::model::accounts::Finding;
-use crate::model::params::Requester;
+use crate::model::params::LaunchOwner;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SourceCheck {
-    pub requester: Requester,
+    #[serde(rename = "requester")]
+    pub owner: LaunchOwner,
     pub source_id: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finding: Option<Finding>,
@@ -35,7 +36,7 @@ impl Resource for SourceCheck {
 
 impl SourceCheck {
     /// The name under which looks at one source exclude each other.
-    pub fn resource(who: &Requester, source_id: &str) -> String {
+    pub fn resource(who: &LaunchOwner, source_id: &str) -> String {
         format!("source-check:{}:{source_id}", who.org)
     }
 
@@ -47,7 +48,7 @@ impl SourceCheck {
         notice: Uuid,
     ) -> SourceCheck {
         SourceCheck {
-            requester: params.requester.clone(),
+            owner: params.owner.clone(),
             source_id: params.source_id.clone(),
             finding: Some(finding),
             notice: application.is_some().then_some(notice),

@@ -7,7 +7,7 @@ use engine::store::{Expect, ResourceRow, StoreError};
 use engine::{Engine, Resource, SubmitError};
 
 use super::SourceCheck;
-use crate::workflows::notice::{self, About, Notice};
+use crate::workflows::notice::{self, Notice, NoticeSubject};
 use engine::due::{self, Backoff, Handled, Swept};
 
 /// Hands on everything that is due, a bounded number at a time.
@@ -20,10 +20,10 @@ async fn empty(engine: &Engine, row: ResourceRow, mut record: SourceCheck) -> Re
         notice::post(engine, &notice).await?;
     }
     record.notice = None;
-    let portrait = record.portrait().map_err(SubmitError::Invalid)?;
+    let record_update = record.record_update().map_err(SubmitError::Invalid)?;
     // A record that was changed in the meantime has kept what was there, or knows better.
     let expect = Expect::Version(row.version);
-    let is_saved = engine.write_resource(&row.name, &row.tenant, expect, Some(portrait)).await?;
+    let is_saved = engine.write_resource(&row.name, &row.tenant, expect, Some(record_update)).await?;
     Ok(if is_saved { Handled::Done } else { Handled::Left })
 }
 
@@ -31,10 +31,10 @@ fn in_words(record: &SourceCheck) -> Option<Notice> {
     let finding = record.finding.as_ref()?;
     Some(Notice {
         id: record.notice?,
-        org: record.requester.org.clone(),
-        account: record.requester.account.clone(),
+        org: record.owner.org.clone(),
+        account: record.owner.account.clone(),
         at: finding.at,
-        about: About::SourceStatus {
+        about: NoticeSubject::SourceStatus {
             application: record.application.clone()?,
             is_available: finding.is_available,
             error: finding.reason.clone(),

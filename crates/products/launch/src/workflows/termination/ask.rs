@@ -4,19 +4,19 @@ use api::Code;
 use cloud::spec::is_id;
 use cloud::{InstanceState, ProviderKind};
 use engine::store::{Expect, ResourceQuery, ResourceRow};
-use engine::{Alongside, Engine, OperationId, Phase, Resource, Submission, SubmitError};
+use engine::{Engine, OperationId, Phase, RecordWrites, Resource, Submission, SubmitError};
 use uuid::Uuid;
 
 use super::{Params, Terminate, Termination};
+use crate::model::api_error::LaunchApiError;
 use crate::model::numbers;
-use crate::model::params::Requester;
+use crate::model::params::LaunchOwner;
 use crate::model::record::{INSTANCE, LaunchRecord};
-use crate::model::rejection::Rejection;
-use crate::model::status::Stage;
+use crate::model::status::LaunchPhase;
 
 /// A machine that a launch of this organisation made.
 #[derive(Debug, Clone)]
-pub struct Machine {
+pub struct TerminatedInstance {
     pub instance_id: String,
     row: ResourceRow,
     record: LaunchRecord,
@@ -24,7 +24,7 @@ pub struct Machine {
 
 /// How far the end of a machine is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Standing {
+pub enum TerminationProgress {
     /// Nobody has asked for it.
     Untouched,
     Terminating(OperationId),
@@ -33,7 +33,7 @@ pub enum Standing {
     Failed(String),
 }
 
-impl Machine {
+impl TerminatedInstance {
     pub fn launch(&self) -> Uuid {
         self.record.launch
     }
@@ -55,11 +55,11 @@ impl Machine {
     fn resource(&self) -> String {
         Termination::resource(self.record.launch, &self.instance_id)
     }
-    fn params(&self, who: &Requester) -> Result<Params, Rejection> {
+    fn params(&self, who: &LaunchOwner) -> Result<Params, LaunchApiError> {
         let parameters = self.record.parameters.as_ref();
         let parameters = parameters.ok_or_else(|| internal("the launch has instances and no parameters"))?;
         Ok(Params {
-            requester: who.clone(),
+            owner: who.clone(),
             launch: self.record.launch,
             instance_id: self.instance_id.clone(),
             provider: self.record.provider,
@@ -70,25 +70,29 @@ impl Machine {
 }
 
 /// What a launch under way has made is its own business.
-fn check(row: &ResourceRow, record: &LaunchRecord) -> Result<(), Rejection> {
+fn check(row: &ResourceRow, record: &LaunchRecord) -> Result<(), LaunchApiError> {
     if row.phase.is_none_or(Phase::is_final) {
         return Ok(());
     }
-    let (message, hint) = if record.stage == Stage::FailedDirty {
+    let (message, hint) = if record.stage == LaunchPhase::FailedDirty {
         ("the launch of this instance failed and is not cleaned up", "ask for the clean-up of the launch")
     } else {
         let hint = "wait until it is over, or cancel it with terminate=true";
         ("the launch of this instance is under way", hint)
     };
-    Err(Rejection::new(Code::LaunchUnderWay, message).hint(hint))
+    Err(LaunchApiError::new(Code::LaunchUnderWay, message).hint(hint))
 }
 
 /// How often to look again when somebody else has written the record in the meantime.
 const LOOKS_MAX: u32 = 5;
 
 /// The machine with this id. What is not there and what belongs to others look the same.
-pub async fn find(engine: &Engine, who: &Requester, instance_id: &str) -> Result<Machine, Rejection> {
-    let missing = || Rejection::not_found("such instance");
+pub async fn find(
+    engine: &Engine,
+    who: &LaunchOwner,
+    instance_id: &str,
+) -> Result<TerminatedInstance, LaunchApiError> {
+    let missing = || LaunchApiError::not_found("such instance");
     if !is_id(instance_id) {
         return Err(missing());
     }
@@ -101,58 +105,70 @@ pub async fn find(engine: &Engine, who: &Requester, instance_id: &str) -> Result
     };
     let row = engine.resources(&query).await?.rows.pop().ok_or_else(missing)?;
     let record = numbers::read(&row)?;
-    Ok(Machine { instance_id: instance_id.to_owned(), row, record })
+    Ok(TerminatedInstance { instance_id: instance_id.to_owned(), row, record })
 }
 
 /// All machines of a launch. One that is under way is not asked for them.
-pub fn machines(row: &ResourceRow) -> Result<Vec<Machine>, Rejection> {
+pub fn machines(row: &ResourceRow) -> Result<Vec<TerminatedInstance>, LaunchApiError> {
     let record: LaunchRecord = numbers::read(row)?;
     check(row, &record)?;
     let ids = record.state.instances.iter().map(|tracked| tracked.instance.id.clone());
-    Ok(ids.map(|instance_id| Machine { instance_id, row: row.clone(), record: record.clone() }).collect())
+    Ok(ids
+        .map(|instance_id| TerminatedInstance { instance_id, row: row.clone(), record: record.clone() })
+        .collect())
 }
 
 /// Has the machine terminated, or joins whoever asked before.
-pub async fn ask(engine: &Engine, who: &Requester, machine: &Machine) -> Result<Standing, Rejection> {
+pub async fn ask(
+    engine: &Engine,
+    who: &LaunchOwner,
+    machine: &TerminatedInstance,
+) -> Result<TerminationProgress, LaunchApiError> {
     if machine.is_terminated() {
-        return Ok(Standing::Terminated);
+        return Ok(TerminationProgress::Terminated);
     }
     check(&machine.row, &machine.record)?;
     let name = machine.resource();
     let (tenant, by, params) = (who.tenant(), who.name(), machine.params(who)?);
-    let portrait = Termination::new(machine.launch(), &machine.instance_id).portrait();
-    let portrait = portrait.map_err(|error| internal(&error))?;
+    let record_update = Termination::new(machine.launch(), &machine.instance_id).record_update();
+    let record_update = record_update.map_err(|error| internal(&error))?;
     for _ in 0..LOOKS_MAX {
         let row = engine.resource(&name).await?;
         let expect = row.map_or(Expect::Absent, |row| Expect::Version(row.version));
-        let along = Alongside { subject: Some((expect, Some(portrait.clone()))), ..Alongside::default() };
-        let order = Submission::<Terminate>::new(&tenant, &by, &params);
-        match engine.submit(Submission { resource: Some(&name), along, ..order }).await {
-            Ok(accepted) => return Ok(Standing::Terminating(accepted.id)),
-            Err(SubmitError::Busy { operation }) => return Ok(Standing::Terminating(operation)),
+        let along =
+            RecordWrites { subject: Some((expect, Some(record_update.clone()))), ..RecordWrites::default() };
+        let instance_request = Submission::<Terminate>::new(&tenant, &by, &params);
+        match engine.submit(Submission { resource: Some(&name), along, ..instance_request }).await {
+            Ok(accepted) => return Ok(TerminationProgress::Terminating(accepted.id)),
+            Err(SubmitError::Busy { operation }) => return Ok(TerminationProgress::Terminating(operation)),
             Err(SubmitError::Changed) => {}
             Err(error) => return Err(error.into()),
         }
     }
-    Err(Rejection::conflict("somebody else asks for the same all the time; try again"))
+    Err(LaunchApiError::conflict("somebody else asks for the same all the time; try again"))
 }
 
 /// How far it is.
-pub async fn standing(engine: &Engine, machine: &Machine) -> Result<Standing, Rejection> {
+pub async fn standing(
+    engine: &Engine,
+    machine: &TerminatedInstance,
+) -> Result<TerminationProgress, LaunchApiError> {
     if machine.is_terminated() {
-        return Ok(Standing::Terminated);
+        return Ok(TerminationProgress::Terminated);
     }
-    let Some(row) = engine.resource(&machine.resource()).await? else { return Ok(Standing::Untouched) };
+    let Some(row) = engine.resource(&machine.resource()).await? else {
+        return Ok(TerminationProgress::Untouched);
+    };
     let record: Termination = numbers::read(&row)?;
     let is_under_way = row.phase.is_some_and(|phase| !phase.is_final());
     Ok(match (row.operation.filter(|_| is_under_way), record.error) {
-        (Some(operation), _) => Standing::Terminating(operation),
-        (None, Some(error)) => Standing::Failed(error),
-        (None, None) => Standing::Terminated,
+        (Some(operation), _) => TerminationProgress::Terminating(operation),
+        (None, Some(error)) => TerminationProgress::Failed(error),
+        (None, None) => TerminationProgress::Terminated,
     })
 }
 
-fn internal(error: &str) -> Rejection {
+fn internal(error: &str) -> LaunchApiError {
     tracing::error!(error, "an instance could not be terminated");
-    Rejection::new(Code::Internal, "it could not be accepted; the reason is in the log")
+    LaunchApiError::new(Code::Internal, "it could not be accepted; the reason is in the log")
 }

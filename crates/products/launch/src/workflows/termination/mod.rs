@@ -6,16 +6,16 @@ mod note_in_record;
 mod record;
 mod terminate_instance;
 
-use cloud::{Instance, ProviderKind};
-use engine::Rest;
+use cloud::{CloudInstance, ProviderKind};
+use engine::Settled;
 use engine::prelude::*;
-use engine::store::Portrait;
+use engine::store::RecordUpdate;
 use uuid::Uuid;
 
-pub use self::ask::{Machine, Standing, ask, find, machines, standing};
+pub use self::ask::{TerminatedInstance, TerminationProgress, ask, find, machines, standing};
 pub use self::record::Termination;
 use crate::model::Launches;
-use crate::model::params::Requester;
+use crate::model::params::LaunchOwner;
 
 pub const TERMINATE: &str = "launch.terminate";
 
@@ -25,7 +25,8 @@ pub struct Terminate;
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    pub requester: Requester,
+    #[serde(rename = "requester")]
+    pub owner: LaunchOwner,
     pub launch: Uuid,
     pub instance_id: String,
     pub provider: ProviderKind,
@@ -37,7 +38,7 @@ pub struct Params {
 pub struct State {
     /// The machine as it was seen once it was gone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub gone: Option<Instance>,
+    pub gone: Option<CloudInstance>,
 }
 
 impl Workflow for Terminate {
@@ -48,12 +49,12 @@ impl Workflow for Terminate {
     type Input = ();
 
     /// Whatever happened, the record says how it ended.
-    fn parting(op: &Operation<Terminate>, rest: &Rest<'_>) -> Option<Portrait> {
+    fn on_settled(op: &Operation<Terminate>, rest: &Settled<'_>) -> Option<RecordUpdate> {
         let cause = rest.cause.map_or("it was given up", |cause| cause.as_str());
         let error = op.state.gone.is_none().then(|| cause.to_owned());
         let Params { launch, instance_id, .. } = &op.params;
         let record = Termination { ended_at: Some(rest.at), error, ..Termination::new(*launch, instance_id) };
-        record.portrait().ok()
+        record.record_update().ok()
     }
 }
 

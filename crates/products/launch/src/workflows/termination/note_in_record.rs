@@ -4,7 +4,7 @@ use engine::prelude::*;
 use engine::store::{Expect, Receipt, ResourceWrite, StoreError, Write};
 
 use super::Terminate;
-use crate::model::accounts::BookError;
+use crate::model::accounts::SourceError;
 use crate::model::numbers;
 use crate::model::record::LaunchRecord;
 use crate::model::settings::Launches;
@@ -32,9 +32,9 @@ impl NoteInRecord {
             if !record.lost(gone, at) {
                 return Ok(true);
             }
-            let portrait = Some(record.portrait().map_err(StoreError::Refused)?);
+            let record_update = Some(record.record_update().map_err(StoreError::Refused)?);
             let expect = Expect::Version(row.version);
-            let write = ResourceWrite { name: row.name, tenant: row.tenant, expect, portrait, at };
+            let write = ResourceWrite { name: row.name, tenant: row.tenant, expect, record_update, at };
             if store.commit(Write::Resource(Box::new(write))).await? == Receipt::Saved {
                 return Ok(true);
             }
@@ -52,7 +52,7 @@ impl Step<Terminate> for NoteInRecord {
     }
 
     async fn run(&self, op: &mut Operation<Terminate>) -> Outcome {
-        if self.note(op).await.map_err(BookError::from)? {
+        if self.note(op).await.map_err(SourceError::from)? {
             return done();
         }
         retry("somebody else is changing the record of the launch all the time")

@@ -1,7 +1,7 @@
 //! Has the cloud end the machine, and looks until it is gone. To ask twice does no harm, so a call whose answer was lost
 //! is made again.
 
-use cloud::{Instance, InstanceState, Place};
+use cloud::{CloudAccount, CloudInstance, InstanceState};
 use engine::Timestamp;
 use engine::prelude::*;
 
@@ -56,13 +56,13 @@ impl Step<Terminate> for TerminateInstance {
             return fail(format!("{} is not configured here; configure it, then ask again", params.provider));
         };
         let source = &params.source_id;
-        let Some(account) = self.launches.accounts.get(&params.requester, source).await? else {
+        let Some(account) = self.launches.accounts.get(&params.owner, source).await? else {
             return fail(format!(
                 "source {source} does not exist any longer; make it again, or terminate the instance by hand"
             ));
         };
         let session = op.id.to_string();
-        let place = Place { account: &account, region: &params.region, session: &session };
+        let place = CloudAccount { account: &account, region: &params.region, session: &session };
         let ids = [params.instance_id];
         let seen = provider.describe(&place, &ids).await?.into_iter().find(|seen| seen.id == ids[0]);
         match seen {
@@ -71,7 +71,7 @@ impl Step<Terminate> for TerminateInstance {
                 return done();
             }
             None if self.is_forgotten(op)? => {
-                op.state.gone = Some(Instance::forgotten(&ids[0]));
+                op.state.gone = Some(CloudInstance::forgotten(&ids[0]));
                 return done();
             }
             Some(seen) if seen.state == InstanceState::ShuttingDown => {}

@@ -42,7 +42,8 @@ pub(crate) async fn list_runtime_events(
     let limit = usize::from(query.number("limit", 1..=LIMIT_MAX)?.unwrap_or(LIMIT_DEFAULT));
     query.finish()?;
     let resource = Some(find(&app, &id).await?.row.name);
-    let newest = store::Query { resource, limit: OPERATIONS_MAX, ..store::Query::default() };
+    let newest =
+        store::OperationQuery { resource, limit: OPERATIONS_MAX, ..store::OperationQuery::default() };
     let mut items = Vec::new();
     for operation in app.engine.list(&newest).await? {
         let room = limit - items.len();

@@ -8,10 +8,10 @@ use axum::http::StatusCode;
 use axum::response::IntoResponse;
 use axum::{Extension, Json};
 use engine::store::Expect;
-use engine::{Alongside, Engine, OperationId, Resource, Submission, SubmitError};
+use engine::{Engine, OperationId, RecordWrites, Resource, Submission, SubmitError};
 
 use super::Shared;
-use super::{Found, TRIES, find_alive};
+use super::{ExistingInstance, TRIES, find_alive};
 use crate::api::types;
 use server::audit::about;
 use server::error;
@@ -62,7 +62,7 @@ pub(crate) async fn expire_service_instance(
     Err(error::submit(SubmitError::Changed))
 }
 
-fn check_plan(app: &super::Operators, found: &Found) -> Result<(), Failure> {
+fn check_plan(app: &super::Operators, found: &ExistingInstance) -> Result<(), Failure> {
     let plan = app.catalog.plan(&found.instance.plan_id);
     let ends = plan.map_or(found.instance.expires_at.is_some(), |plan| plan.expires_after_days.is_some());
     if ends {
@@ -76,38 +76,39 @@ fn check_plan(app: &super::Operators, found: &Found) -> Result<(), Failure> {
 /// when there is nothing to take down. Safe to be called by many at once: one of them gets through.
 pub(crate) async fn expire(
     engine: &Engine,
-    found: &Found,
+    found: &ExistingInstance,
     by: &str,
 ) -> Result<Option<OperationId>, SubmitError> {
-    let Found { row, instance } = found;
-    let course = course(found.status(), instance.expired_at.is_some());
+    let ExistingInstance { row, instance } = found;
+    let expiry_path = expiry_path(found.status(), instance.expired_at.is_some());
     let mut expired = instance.clone();
     expired.expired_at = expired.expired_at.or(Some(engine.now()));
-    expired.suspended |= course == Course::Suspend;
-    let portrait = expired.portrait().map_err(SubmitError::Invalid)?;
+    expired.suspended |= expiry_path == ExpiryPath::Suspend;
+    let record_update = expired.record_update().map_err(SubmitError::Invalid)?;
     let seen = Expect::Version(row.version);
-    match course {
-        Course::Nothing => Ok(None),
-        Course::Wait => match found.running() {
+    match expiry_path {
+        ExpiryPath::Nothing => Ok(None),
+        ExpiryPath::Wait => match found.running() {
             Some(operation) => Err(SubmitError::Busy { operation }),
             None => Err(SubmitError::Changed),
         },
-        Course::Note => {
-            let is_written = engine.write_resource(&row.name, &row.tenant, seen, Some(portrait)).await?;
+        ExpiryPath::Note => {
+            let is_written = engine.write_resource(&row.name, &row.tenant, seen, Some(record_update)).await?;
             if is_written { Ok(None) } else { Err(SubmitError::Changed) }
         }
-        Course::Suspend => {
+        ExpiryPath::Suspend => {
             let params = Params { instance_id: instance.instance_id.clone(), temporary: true, force: false };
-            let along = Alongside { subject: Some((seen, Some(portrait))), ..Alongside::default() };
-            let order = Submission::<Deprovision>::new(&row.tenant, by, &params);
-            let order = Submission { resource: Some(&row.name), along, ..order };
-            engine.submit(order).await.map(|accepted| Some(accepted.id))
+            let along =
+                RecordWrites { subject: Some((seen, Some(record_update))), ..RecordWrites::default() };
+            let submission = Submission::<Deprovision>::new(&row.tenant, by, &params);
+            let submission = Submission { resource: Some(&row.name), along, ..submission };
+            engine.submit(submission).await.map(|accepted| Some(accepted.id))
         }
     }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Course {
+enum ExpiryPath {
     /// It is as it should be.
     Nothing,
     /// There is nothing to take down, or somebody else has to.
@@ -117,19 +118,19 @@ enum Course {
     Wait,
 }
 
-fn course(status: Status, has_expired: bool) -> Course {
+fn expiry_path(status: Status, has_expired: bool) -> ExpiryPath {
     match status {
-        Status::SuspendFailed => Course::Suspend,
-        _ if has_expired => Course::Nothing,
-        Status::Gone => Course::Nothing,
-        Status::Ready | Status::UpdateFailed | Status::ResumeFailed => Course::Suspend,
+        Status::SuspendFailed => ExpiryPath::Suspend,
+        _ if has_expired => ExpiryPath::Nothing,
+        Status::Gone => ExpiryPath::Nothing,
+        Status::Ready | Status::UpdateFailed | Status::ResumeFailed => ExpiryPath::Suspend,
         // What failed to come or to go is for the platform to delete: it does not believe that it is usable.
-        Status::Suspended | Status::ProvisionFailed | Status::DeprovisionFailed => Course::Note,
+        Status::Suspended | Status::ProvisionFailed | Status::DeprovisionFailed => ExpiryPath::Note,
         Status::Provisioning
         | Status::Updating
         | Status::Resuming
         | Status::Suspending
-        | Status::Deprovisioning => Course::Wait,
+        | Status::Deprovisioning => ExpiryPath::Wait,
     }
 }
 
@@ -139,7 +140,7 @@ mod tests {
 
     #[test]
     fn what_runs_is_suspended_once_and_nothing_is_disturbed() {
-        use Course::{Note, Nothing, Suspend, Wait};
+        use ExpiryPath::{Note, Nothing, Suspend, Wait};
         for (status, first, again) in [
             (Status::Provisioning, Wait, Nothing),
             (Status::ProvisionFailed, Note, Nothing),
@@ -155,7 +156,7 @@ mod tests {
             (Status::DeprovisionFailed, Note, Nothing),
             (Status::Gone, Nothing, Nothing),
         ] {
-            assert_eq!((course(status, false), course(status, true)), (first, again), "{status:?}");
+            assert_eq!((expiry_path(status, false), expiry_path(status, true)), (first, again), "{status:?}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Which runtimes a list shows: the parameters of a request as one query of the store.
 
-use crate::model::{DEPROVISION, Instance, PROVISION, UPDATE};
+use crate::model::{DEPROVISION, InstanceRecord, PROVISION, UPDATE};
 use engine::store::ResourceQuery;
 use engine::{Phase, Resource};
 
@@ -31,7 +31,7 @@ const LABELS: [&str; 6] = ["account", "subaccount", "runtime_id", "region", "sho
 
 /// All runtimes that still exist.
 pub(crate) fn everything() -> ResourceQuery {
-    ResourceQuery { kind: Instance::KIND.to_owned(), ..ResourceQuery::default() }
+    ResourceQuery { kind: InstanceRecord::KIND.to_owned(), ..ResourceQuery::default() }
 }
 
 /// The filters alone, without paging.
@@ -43,7 +43,7 @@ pub(crate) fn filters(query: &mut Query) -> Result<ResourceQuery, Failure> {
             wanted.labels.push((name.to_owned(), values));
         }
     }
-    wanted.names = texts(query, "instance_id")?.iter().map(|id| Instance::resource(id)).collect();
+    wanted.names = texts(query, "instance_id")?.iter().map(|id| InstanceRecord::resource(id)).collect();
     let states = query.all("state");
     pick(&mut wanted, &states)?;
     if let Some(expired) = flag(query, "expired")? {

@@ -7,12 +7,12 @@ use axum::http::StatusCode;
 use axum::response::IntoResponse;
 use axum::{Extension, Json};
 use engine::store::{self, Expect};
-use engine::{Alongside, OperationId, Resource, Submission, Verb};
+use engine::{OperationId, PhaseVerb, RecordWrites, Resource, Submission};
 use serde_json::Value;
 use tracing::warn;
 
 use super::Shared;
-use super::{Found, TRIES, accepted, check_reason, find_alive, unfinished};
+use super::{ExistingInstance, TRIES, accepted, check_reason, find_alive, unfinished};
 use crate::api::types;
 use server::AppState;
 use server::audit::about;
@@ -63,7 +63,7 @@ pub(crate) async fn force_delete_runtime(
 
 async fn force(
     app: &AppState,
-    found: &Found,
+    found: &ExistingInstance,
     by: &str,
     reason: &str,
 ) -> Result<Option<OperationId>, Failure> {
@@ -73,29 +73,29 @@ async fn force(
     {
         return Ok(Some(operation));
     }
-    let before = store::Query {
+    let before = store::OperationQuery {
         resource: Some(found.row.name.clone()),
         phases: unfinished(),
         limit: UNFINISHED_MAX,
-        ..store::Query::default()
+        ..store::OperationQuery::default()
     };
     let before = app.engine.list(&before).await?;
     let mut instance = found.instance.clone();
     instance.suspended = false;
-    let portrait = instance.portrait().map_err(|_| Failure::internal())?;
+    let record_update = instance.record_update().map_err(|_| Failure::internal())?;
     let params = Params { instance_id: instance.instance_id, temporary: false, force: true };
-    let along = Alongside {
-        subject: Some((Expect::Version(found.row.version), Some(portrait))),
+    let along = RecordWrites {
+        subject: Some((Expect::Version(found.row.version), Some(record_update))),
         supersedes: running.map(|operation| (operation, reason.to_owned())),
-        ..Alongside::default()
+        ..RecordWrites::default()
     };
-    let order = Submission::<Deprovision>::new(&found.row.tenant, by, &params);
-    let order = Submission { resource: Some(&found.row.name), queue: true, along, ..order };
-    let operation = accepted(app.engine.submit(order).await)?;
+    let submission = Submission::<Deprovision>::new(&found.row.tenant, by, &params);
+    let submission = Submission { resource: Some(&found.row.name), queue: true, along, ..submission };
+    let operation = accepted(app.engine.submit(submission).await)?;
     if operation.is_some() {
         // The newest one is cancelled in the same commit; what others wait for goes too.
         for other in before.iter().map(|summary| summary.id).filter(|id| Some(*id) != running) {
-            if let Err(error) = app.engine.ask(other, Verb::Cancel, by, reason).await {
+            if let Err(error) = app.engine.ask(other, PhaseVerb::Cancel, by, reason).await {
                 warn!(operation.id = %other, %error, "an operation before a forced deletion is not cancelled");
             }
         }

@@ -6,7 +6,7 @@ use axum::http::header::LINK;
 use axum::response::{AppendHeaders, IntoResponse};
 
 use super::Shared;
-use super::{Found, filter, show};
+use super::{ExistingInstance, filter, show};
 use crate::api::types;
 use server::http::Failure;
 use server::paging::cursor_after;
@@ -37,7 +37,7 @@ pub(crate) async fn info_runtimes(
     let page = app.engine.resources(&wanted).await?;
     let next = page.rows.get(size).and(page.rows.get(size - 1)).map(|last| cursor_after(last.number));
     let link = next.map(|next| format!("</info/runtimes?page_size={size}&cursor={next}>; rel=\"next\""));
-    let found = page.rows.into_iter().take(size).filter_map(|row| Found::read(row).ok());
+    let found = page.rows.into_iter().take(size).filter_map(|row| ExistingInstance::read(row).ok());
     let all: Vec<types::RuntimeInfo> =
         found.map(|found| info(show::runtime(&found, Some(&app.catalog)))).collect();
     Ok((AppendHeaders(link.map(|link| (LINK, link))), Json(all)))

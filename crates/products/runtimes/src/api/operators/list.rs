@@ -9,7 +9,7 @@ use engine::store::ResourceQuery;
 use engine::{Engine, Resource};
 
 use super::Shared;
-use super::{Found, filter, show};
+use super::{ExistingInstance, filter, show};
 use crate::api::types;
 use server::ToWire;
 use server::http::Failure;
@@ -40,7 +40,7 @@ pub(crate) async fn list_runtimes(
     let page = app.engine.resources(&wanted).await?;
     let next = page.rows.get(size).and(page.rows.get(size - 1)).map(|last| cursor_after(last.number));
     // A record that cannot be read is in the log, and does not hide the others.
-    let found = page.rows.into_iter().take(size).filter_map(|row| Found::read(row).ok());
+    let found = page.rows.into_iter().take(size).filter_map(|row| ExistingInstance::read(row).ok());
     let mut data: Vec<types::Runtime> =
         found.map(|found| show::runtime(&found, Some(&app.catalog))).collect();
     if with_bindings {

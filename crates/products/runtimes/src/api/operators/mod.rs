@@ -1,4 +1,4 @@
-//! The runtimes door: what operators see of service instances, and how they step in.
+//! The runtimes API: what operators see of service instances, and how they step in.
 
 pub(crate) mod events;
 pub(crate) mod expire;
@@ -16,7 +16,7 @@ pub mod sweep;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use crate::model::{Instance, Status};
+use crate::model::{InstanceRecord, Status};
 use api::Code;
 use engine::store::{ResourceQuery, ResourceRow};
 use engine::{OperationId, Phase, Resource, SubmitError};
@@ -50,15 +50,15 @@ impl Deref for Operators {
 }
 
 /// A service instance that must be there.
-pub(crate) struct Found {
+pub(crate) struct ExistingInstance {
     row: ResourceRow,
-    instance: Instance,
+    instance: InstanceRecord,
 }
 
-impl Found {
-    fn read(row: ResourceRow) -> Result<Found, Failure> {
+impl ExistingInstance {
+    fn read(row: ResourceRow) -> Result<ExistingInstance, Failure> {
         match serde_json::from_str(&row.record) {
-            Ok(instance) => Ok(Found { row, instance }),
+            Ok(instance) => Ok(ExistingInstance { row, instance }),
             Err(error) => {
                 error!(resource = row.name, %error, "the record of a runtime cannot be read");
                 Err(Failure::internal())
@@ -77,25 +77,25 @@ impl Found {
 }
 
 /// Finds a service instance by its id, or by that of its runtime. Tombstones are found too.
-async fn find(app: &AppState, id: &str) -> Result<Found, Failure> {
-    if let Some(row) = app.engine.resource(&Instance::resource(id)).await? {
-        return Found::read(row);
+async fn find(app: &AppState, id: &str) -> Result<ExistingInstance, Failure> {
+    if let Some(row) = app.engine.resource(&InstanceRecord::resource(id)).await? {
+        return ExistingInstance::read(row);
     }
     let query = ResourceQuery {
-        kind: Instance::KIND.to_owned(),
+        kind: InstanceRecord::KIND.to_owned(),
         labels: vec![("runtime_id".to_owned(), vec![id.to_owned()])],
         also_gone: true,
         limit: 1,
         ..ResourceQuery::default()
     };
     match app.engine.resources(&query).await?.rows.pop() {
-        Some(row) => Found::read(row),
+        Some(row) => ExistingInstance::read(row),
         None => Err(missing(id)),
     }
 }
 
 /// Finds a service instance that still exists.
-async fn find_alive(app: &AppState, id: &str) -> Result<Found, Failure> {
+async fn find_alive(app: &AppState, id: &str) -> Result<ExistingInstance, Failure> {
     let found = find(app, id).await?;
     if found.status() == Status::Gone { Err(missing(id)) } else { Ok(found) }
 }
@@ -106,7 +106,7 @@ fn missing(id: &str) -> Failure {
 }
 
 /// The operation that was accepted, or `None` when the record has changed and must be looked at again.
-fn accepted(result: Result<engine::Accepted, SubmitError>) -> Result<Option<OperationId>, Failure> {
+fn accepted(result: Result<engine::AcceptedOperation, SubmitError>) -> Result<Option<OperationId>, Failure> {
     match result {
         Ok(accepted) => Ok(Some(accepted.id)),
         Err(SubmitError::Changed) => Ok(None),

@@ -36,7 +36,8 @@ pub(crate) async fn list_runtime_operations(
     let before = query.text("cursor")?.map(|text| parse_cursor(&text)).transpose()?;
     query.finish()?;
     let resource = Some(find(&app, &id).await?.row.name);
-    let wanted = store::Query { resource, before, limit: limit + 1, ..store::Query::default() };
+    let wanted =
+        store::OperationQuery { resource, before, limit: limit + 1, ..store::OperationQuery::default() };
     let mut found = app.engine.list(&wanted).await?;
     let has_more = found.len() > limit;
     found.truncate(limit);

@@ -9,10 +9,10 @@ use axum::http::StatusCode;
 use axum::response::IntoResponse;
 use axum::{Extension, Json};
 use engine::store::Expect;
-use engine::{Alongside, OperationId, Submission};
+use engine::{OperationId, RecordWrites, Submission};
 
 use super::Shared;
-use super::{Found, TRIES, accepted, check_reason, find_alive};
+use super::{ExistingInstance, TRIES, accepted, check_reason, find_alive};
 use crate::api::types;
 use server::AppState;
 use server::audit::about;
@@ -55,25 +55,26 @@ pub(crate) async fn repair_runtime(
     Err(error::submit(engine::SubmitError::Changed))
 }
 
-async fn repair(app: &AppState, found: &Found, by: &str) -> Result<Option<OperationId>, Failure> {
-    let Found { row, instance } = found;
+async fn repair(app: &AppState, found: &ExistingInstance, by: &str) -> Result<Option<OperationId>, Failure> {
+    let ExistingInstance { row, instance } = found;
     if let Some(operation) = found.running() {
         return Err(error::busy(operation));
     }
     let missing = missing(found.status(), instance.expired_at.is_some());
     let temporary = missing.map_err(|why| Failure::new(Code::NothingToRepair, why))?;
     let instance_id = instance.instance_id.clone();
-    let along = || Alongside { subject: Some((Expect::Version(row.version), None)), ..Alongside::default() };
+    let along =
+        || RecordWrites { subject: Some((Expect::Version(row.version), None)), ..RecordWrites::default() };
     accepted(match temporary {
         None => {
             let params = provision::Params { instance_id };
-            let order = Submission::<Provision>::new(&row.tenant, by, &params);
-            app.engine.submit(Submission { resource: Some(&row.name), along: along(), ..order }).await
+            let submission = Submission::<Provision>::new(&row.tenant, by, &params);
+            app.engine.submit(Submission { resource: Some(&row.name), along: along(), ..submission }).await
         }
         Some(temporary) => {
             let params = deprovision::Params { instance_id, temporary, force: false };
-            let order = Submission::<Deprovision>::new(&row.tenant, by, &params);
-            app.engine.submit(Submission { resource: Some(&row.name), along: along(), ..order }).await
+            let submission = Submission::<Deprovision>::new(&row.tenant, by, &params);
+            app.engine.submit(Submission { resource: Some(&row.name), along: along(), ..submission }).await
         }
     })
 }

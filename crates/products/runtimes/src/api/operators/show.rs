@@ -3,17 +3,17 @@
 use std::sync::Arc;
 
 use crate::model::catalog::Catalog;
-use crate::model::{DEPROVISION, Instance, PROVISION, Status, UPDATE};
+use crate::model::{DEPROVISION, InstanceRecord, PROVISION, Status, UPDATE};
 use engine::store::ResourceRow;
 use engine::{OperationId, Phase, Timestamp};
 
-use super::Found;
+use super::ExistingInstance;
 use crate::api::types;
 use server::ToWire;
 
 /// Everything that the row alone can say.
-pub(crate) fn runtime(found: &Found, catalog: Option<&Arc<Catalog>>) -> types::Runtime {
-    let Found { row, instance } = found;
+pub(crate) fn runtime(found: &ExistingInstance, catalog: Option<&Arc<Catalog>>) -> types::Runtime {
+    let ExistingInstance { row, instance } = found;
     let class = catalog.map(|catalog| &catalog.service).filter(|class| class.id == instance.service_id);
     types::Runtime {
         instance_id: instance.instance_id.clone(),
@@ -35,7 +35,7 @@ pub(crate) fn runtime(found: &Found, catalog: Option<&Arc<Catalog>>) -> types::R
     }
 }
 
-fn status(row: &ResourceRow, instance: &Instance, status: Status) -> types::RuntimeStatus {
+fn status(row: &ResourceRow, instance: &InstanceRecord, status: Status) -> types::RuntimeStatus {
     let mut shown = types::RuntimeStatus {
         created_at: row.created_at.to_wire(),
         modified_at: row.updated_at.to_wire(),

@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
-use crate::model::{Binding, Instance, UNBIND};
+use crate::model::{Binding, InstanceRecord, UNBIND};
 use crate::workflows::unbind::{Params, Unbind};
 use engine::due::{self, Backoff, Handled};
 use engine::store::{Expect, ResourceRow, StoreError};
-use engine::{Alongside, Engine, Resource, Submission, SubmitError, Timestamp};
+use engine::{Engine, RecordWrites, Resource, Submission, SubmitError, Timestamp};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use super::Found;
+use super::ExistingInstance;
 use super::expire::expire;
 
 /// For the journal.
@@ -39,7 +39,7 @@ pub struct Failures {
 /// Does what is due by `now`, a bounded part of it. Any number of nodes may do so at once.
 pub async fn sweep(engine: &Engine, now: Timestamp, failures: &mut Failures) -> Result<Swept, StoreError> {
     let over = |row, instance| async move {
-        expire(engine, &Found { row, instance }, BY).await.map(|_| Handled::Done)
+        expire(engine, &ExistingInstance { row, instance }, BY).await.map(|_| Handled::Done)
     };
     let expired = due::sweep(engine, now, &mut failures.instances, over).await?;
     let unbind = |row, binding| unbind(engine, row, binding, now);
@@ -76,16 +76,16 @@ async fn unbind(
     if has_failed && now.since(row.updated_at) < TRY_AGAIN {
         return Ok(Handled::Left);
     }
-    let instance = engine.resource(&Instance::resource(&binding.instance_id)).await?;
-    let instance: Option<Instance> = instance.as_ref().map(read).transpose()?;
+    let instance = engine.resource(&InstanceRecord::resource(&binding.instance_id)).await?;
+    let instance: Option<InstanceRecord> = instance.as_ref().map(read).transpose()?;
     let instance = instance.filter(|instance| instance.gone_at.is_none());
     let Some((instance, runtime)) = instance.and_then(|found| found.runtime_id.clone().map(|id| (found, id)))
     else {
         // The credentials went with the cluster that they were for.
         binding.gone_at = Some(now);
-        let portrait = binding.portrait().map_err(SubmitError::Invalid)?;
+        let record_update = binding.record_update().map_err(SubmitError::Invalid)?;
         let expect = Expect::Version(row.version);
-        let is_saved = engine.write_resource(&row.name, &row.tenant, expect, Some(portrait)).await?;
+        let is_saved = engine.write_resource(&row.name, &row.tenant, expect, Some(record_update)).await?;
         return Ok(if is_saved { Handled::Done } else { Handled::Left });
     };
     let params = Params {
@@ -96,9 +96,9 @@ async fn unbind(
         subaccount: instance.subaccount,
     };
     let subject = Some((Expect::Version(row.version), None));
-    let along = Alongside { subject, ..Alongside::default() };
-    let order = Submission::<Unbind>::new(&row.tenant, BY, &params);
-    engine.submit(Submission { resource: Some(&row.name), along, ..order }).await.map(|_| Handled::Begun)
+    let along = RecordWrites { subject, ..RecordWrites::default() };
+    let submission = Submission::<Unbind>::new(&row.tenant, BY, &params);
+    engine.submit(Submission { resource: Some(&row.name), along, ..submission }).await.map(|_| Handled::Begun)
 }
 
 fn read<R: Resource>(row: &ResourceRow) -> Result<R, SubmitError> {

@@ -10,7 +10,7 @@ use tracing::{info, warn};
 
 use super::error;
 use server::AppState;
-use server::auth::{Denied, principal_of};
+use server::auth::{AuthError, principal_of};
 use server::http::Failure;
 use server::principal::Principal;
 
@@ -18,7 +18,7 @@ use server::principal::Principal;
 const HEADER_BYTES_MAX: usize = 16 * 1024;
 
 /// What a request shows to be let in.
-struct Credentials {
+struct BasicCredentials {
     /// `None` for a bearer token.
     user: Option<String>,
     token: SecretString,
@@ -32,11 +32,11 @@ pub(crate) async fn authenticate(app: &AppState, headers: &HeaderMap) -> Result<
     };
     let token = credentials.token.expose_secret();
     let caller = principal_of(app, token).await.map_err(|denied| match denied {
-        Denied::Refused(why) => {
+        AuthError::Refused(why) => {
             info!(user = shown(credentials.user.as_deref()), why, "bad credentials were turned away");
             error::unauthenticated()
         }
-        Denied::Unavailable(error) => error.into(),
+        AuthError::Unavailable(error) => error.into(),
     })?;
     let is_named = credentials.user.as_ref();
     if is_named.is_some_and(|user| !bool::from(user.as_bytes().ct_eq(caller.name.as_bytes()))) {
@@ -46,7 +46,7 @@ pub(crate) async fn authenticate(app: &AppState, headers: &HeaderMap) -> Result<
     Ok(caller)
 }
 
-fn presented(headers: &HeaderMap) -> Option<Credentials> {
+fn presented(headers: &HeaderMap) -> Option<BasicCredentials> {
     let mut values = headers.get_all(AUTHORIZATION).iter();
     let text = values.next()?.to_str().ok().filter(|text| text.len() <= HEADER_BYTES_MAX)?;
     if values.next().is_some() {
@@ -56,14 +56,14 @@ fn presented(headers: &HeaderMap) -> Option<Credentials> {
     let rest = rest.trim();
     if scheme.eq_ignore_ascii_case("bearer") {
         let token = SecretString::from(rest);
-        return (!rest.is_empty()).then_some(Credentials { user: None, token });
+        return (!rest.is_empty()).then_some(BasicCredentials { user: None, token });
     }
     if !scheme.eq_ignore_ascii_case("basic") {
         return None;
     }
     let decoded = String::from_utf8(STANDARD.decode(rest).ok()?).ok()?;
     let (user, password) = decoded.split_once(':')?;
-    Some(Credentials { user: Some(user.to_owned()), token: SecretString::from(password) })
+    Some(BasicCredentials { user: Some(user.to_owned()), token: SecretString::from(password) })
 }
 
 /// Names that could be those of a token. Anything else may be a password in the wrong place.

@@ -5,34 +5,34 @@
 //! cleans up.
 
 use crate::model::catalog::Purpose;
-use crate::model::{Binding, Instance, Status, seal_json};
+use crate::model::{Binding, InstanceRecord, Status, seal_json};
 use crate::workflows::bind::{Bind as BindWorkflow, Params};
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use engine::store::Expect;
-use engine::{Alongside, OperationId, Phase, Submission};
+use engine::{OperationId, Phase, RecordWrites, Submission};
 use serde_json::{Map, Value};
 use tracing::warn;
 
-use super::body::Body;
-use super::decide::{Call, Decision, decide};
+use super::body::OsbBody;
+use super::decide::{Decision, OsbCall, decide};
 use super::error;
-use super::identity::WantedBinding;
-use super::place::{Hints, Place};
-use super::standing::{Known, broken, portrait};
+use super::identity::BindingIdentity;
+use super::instance_path::{InstancePath, QueryParams};
+use super::standing::{StoredRecord, broken, record_update};
 use super::submit::{ATTEMPTS_MAX, under_way};
 use super::wire::BindBody;
-use super::{Broker, Desk, checks, wire};
+use super::{BrokerShared, BrokerState, checks, wire};
 use server::http::Failure;
 use server::principal::Principal;
 
 const SECONDS_DEFAULT: u32 = 600;
 
 /// What a platform wants, read and checked.
-struct Asked<'a> {
-    place: &'a Place,
+struct BindRequest<'a> {
+    instance_path: &'a InstancePath,
     caller: &'a Principal,
     service: String,
     plan: String,
@@ -40,17 +40,17 @@ struct Asked<'a> {
     digest: String,
 }
 
-impl Asked<'_> {
+impl BindRequest<'_> {
     fn name(&self) -> String {
-        Binding::resource(&self.place.instance, &self.place.binding)
+        Binding::resource(&self.instance_path.instance, &self.instance_path.binding)
     }
 }
 
 /// What is there now, in one of its two forms.
-enum Found {
+enum ExistingBinding {
     /// This operation makes it; `true` when it was begun for this call.
     Making(OperationId, bool),
-    Made(Box<Known<Binding>>),
+    Made(Box<StoredRecord<Binding>>),
 }
 
 /// Asks for credentials.
@@ -71,60 +71,64 @@ enum Found {
     )
 )]
 pub(crate) async fn bind(
-    State(broker): State<Desk>,
-    place: Place,
-    hints: Hints,
+    State(broker): State<BrokerState>,
+    instance_path: InstancePath,
+    query_params: QueryParams,
     Extension(caller): Extension<Principal>,
-    Body(body): Body<BindBody>,
+    OsbBody(body): OsbBody<BindBody>,
 ) -> Result<Response, Failure> {
-    let asked = Asked::read(&broker, &place, &caller, body).await?;
+    let asked = BindRequest::read(&broker, &instance_path, &caller, body).await?;
     let plan = broker.plan(&asked.service, &asked.plan)?;
     checks::schema(plan, Purpose::Bind, &asked.parameters)?;
-    let later = hints.accepts_incomplete && !broker.settings().compat_keb;
+    let later = query_params.accepts_incomplete && !broker.settings().compat_keb;
     for _ in 0..ATTEMPTS_MAX {
         match attempt(&broker, &asked).await? {
             None => {}
-            Some(Found::Made(known)) => return Ok(Json(broker.credentials(&known)?).into_response()),
-            Some(Found::Making(id, _)) if later => {
+            Some(ExistingBinding::Made(known)) => {
+                return Ok(Json(broker.credentials(&known)?).into_response());
+            }
+            Some(ExistingBinding::Making(id, _)) if later => {
                 let operation = Some(id.to_string());
                 return Ok(under_way(wire::Accepted { operation, ..wire::Accepted::default() }));
             }
-            Some(Found::Making(id, is_ours)) => return at_once(&broker, &asked, id, is_ours).await,
+            Some(ExistingBinding::Making(id, is_ours)) => return at_once(&broker, &asked, id, is_ours).await,
         }
     }
     Err(error::busy())
 }
 
 /// `None` when somebody else was faster: look again.
-async fn attempt(broker: &Broker, asked: &Asked<'_>) -> Result<Option<Found>, Failure> {
-    let Place { instance, binding, .. } = asked.place;
+async fn attempt(broker: &BrokerShared, asked: &BindRequest<'_>) -> Result<Option<ExistingBinding>, Failure> {
+    let InstancePath { instance, binding, .. } = asked.instance_path;
     let owner = broker.instance(asked.caller, instance).await?;
-    let allowed = decide(owner.as_ref().map(|owner| owner.status), Call::Bind);
+    let allowed = decide(owner.as_ref().map(|owner| owner.status), OsbCall::Bind);
     let Some(owner) = owner.filter(|_| allowed != Decision::NotFound) else {
-        return Err(Decision::NotFound.refusal("service instance"));
+        return Err(Decision::NotFound.osb_error("service instance"));
     };
     let Some(known) = broker.binding(asked.caller, instance, binding).await? else {
         return make(broker, asked, &owner, allowed).await;
     };
     let is_same = known.record.digest == asked.digest;
-    let call = if is_same { Call::PutSame } else { Call::PutDifferent };
+    let call = if is_same { OsbCall::PutSame } else { OsbCall::PutDifferent };
     match decide(Some(known.status), call) {
-        Decision::AsBefore if !broker.has_expired(&known.row) => Ok(Some(Found::Made(Box::new(known)))),
-        Decision::AsBefore => Err(Decision::UsedUp.refusal("service binding")),
+        Decision::AsBefore if !broker.has_expired(&known.row) => {
+            Ok(Some(ExistingBinding::Made(Box::new(known))))
+        }
+        Decision::AsBefore => Err(Decision::UsedUp.osb_error("service binding")),
         Decision::SameOperation => {
             let running = known.row.operation.ok_or_else(|| broken("a binding is made by no operation"))?;
-            Ok(Some(Found::Making(running, false)))
+            Ok(Some(ExistingBinding::Making(running, false)))
         }
-        other => Err(other.refusal("service binding")),
+        other => Err(other.osb_error("service binding")),
     }
 }
 
 async fn make(
-    broker: &Broker,
-    asked: &Asked<'_>,
-    owner: &Known<Instance>,
+    broker: &BrokerShared,
+    asked: &BindRequest<'_>,
+    owner: &StoredRecord<InstanceRecord>,
     allowed: Decision,
-) -> Result<Option<Found>, Failure> {
+) -> Result<Option<ExistingBinding>, Failure> {
     let instance = &owner.record;
     if (&instance.service_id, &instance.plan_id) != (&asked.service, &asked.plan) {
         return Err(error::bad("plan_id: is not the plan of the service instance"));
@@ -134,23 +138,29 @@ async fn make(
         return Err(error::not_bindable());
     }
     if allowed != Decision::Start {
-        return Err(allowed.refusal("service instance"));
+        return Err(allowed.osb_error("service instance"));
     }
     let Some(runtime) = &instance.runtime_id else {
         return Err(error::unprocessable("this service instance has no cluster to bind to"));
     };
     broker.has_room(plan, instance).await?;
     let name = asked.name();
-    let (tenant, place) = (&owner.row.tenant, asked.place);
+    let (tenant, instance_path) = (&owner.row.tenant, asked.instance_path);
     let parameters = seal_json(&asked.parameters, &broker.app.engine.sealer(tenant, &name));
-    let mut binding = Binding::new(&place.instance, &place.binding, &asked.service, &asked.plan, parameters);
+    let mut binding = Binding::new(
+        &instance_path.instance,
+        &instance_path.binding,
+        &asked.service,
+        &asked.plan,
+        parameters,
+    );
     binding.digest.clone_from(&asked.digest);
     binding.platform.clone_from(&instance.platform);
     binding.runtime_id = Some(runtime.clone());
     let seconds = asked.parameters.get("expiration_seconds").and_then(Value::as_u64);
     let params = Params {
-        instance_id: place.instance.clone(),
-        binding_id: place.binding.clone(),
+        instance_id: instance_path.instance.clone(),
+        binding_id: instance_path.binding.clone(),
         runtime_id: runtime.clone(),
         account: instance.account.clone(),
         subaccount: instance.subaccount.clone(),
@@ -159,25 +169,26 @@ async fn make(
             .and_then(|seconds| u32::try_from(seconds).ok())
             .unwrap_or(SECONDS_DEFAULT),
     };
-    let along = Alongside {
-        subject: Some((Expect::Absent, Some(portrait(&binding)?))),
+    let along = RecordWrites {
+        subject: Some((Expect::Absent, Some(record_update(&binding)?))),
         // A request that deletes the instance at the same moment, or binds to it, has to look again.
         beside: Some((owner.row.name.clone(), owner.expect(), None)),
         supersedes: None,
     };
-    let order = Submission::<BindWorkflow>::new(tenant, &asked.caller.name, &params);
-    let order = Submission { resource: Some(&name), along, ..order };
-    Ok(broker.submit(order).await?.map(|id| Found::Making(id, true)))
+    let submission = Submission::<BindWorkflow>::new(tenant, &asked.caller.name, &params);
+    let submission = Submission { resource: Some(&name), along, ..submission };
+    Ok(broker.submit(submission).await?.map(|id| ExistingBinding::Making(id, true)))
 }
 
 async fn at_once(
-    broker: &Broker,
-    asked: &Asked<'_>,
+    broker: &BrokerShared,
+    asked: &BindRequest<'_>,
     operation: OperationId,
     is_ours: bool,
 ) -> Result<Response, Failure> {
     broker.wait_for(&asked.name(), operation).await?;
-    let known = broker.binding(asked.caller, &asked.place.instance, &asked.place.binding).await?;
+    let known =
+        broker.binding(asked.caller, &asked.instance_path.instance, &asked.instance_path.binding).await?;
     let Some(known) = known else { return Err(broken("a binding has disappeared")) };
     match known.status {
         Status::Ready => {
@@ -191,28 +202,30 @@ async fn at_once(
 }
 
 /// What was made has been taken back, so the record can go too: nobody would ever ask for that.
-async fn failed(broker: &Broker, known: Known<Binding>) -> Result<Failure, Failure> {
+async fn failed(broker: &BrokerShared, known: StoredRecord<Binding>) -> Result<Failure, Failure> {
     let progress = broker.newest(&known.row).await?;
     let cause = progress.map(|progress| progress.cause()).unwrap_or_default();
     let expect = known.expect();
-    let Known { row, record, .. } = known;
+    let StoredRecord { row, record, .. } = known;
     if matches!(row.phase, Some(Phase::Undone | Phase::Cancelled)) {
         let gone = Binding { gone_at: Some(broker.app.engine.now()), ..record };
-        let portrait = Some(portrait(&gone)?);
-        if let Err(error) = broker.app.engine.write_resource(&row.name, &row.tenant, expect, portrait).await {
+        let record_update = Some(record_update(&gone)?);
+        if let Err(error) =
+            broker.app.engine.write_resource(&row.name, &row.tenant, expect, record_update).await
+        {
             warn!(%error, "a failed binding was not marked as gone");
         }
     }
     Ok(error::unprocessable(format!("the credentials could not be made: {cause}")))
 }
 
-impl<'a> Asked<'a> {
+impl<'a> BindRequest<'a> {
     async fn read(
-        broker: &Broker,
-        place: &'a Place,
+        broker: &BrokerShared,
+        instance_path: &'a InstancePath,
         caller: &'a Principal,
         body: BindBody,
-    ) -> Result<Asked<'a>, Failure> {
+    ) -> Result<BindRequest<'a>, Failure> {
         let BindBody { service_id, plan_id, predecessor_binding_id: predecessor, bind_resource, .. } = &body;
         for (name, given) in [("service_id", service_id), ("plan_id", plan_id)] {
             if given.is_none() && predecessor.is_none() {
@@ -221,7 +234,7 @@ impl<'a> Asked<'a> {
         }
         let context = body.context.clone().unwrap_or_default();
         let before = match predecessor {
-            Some(id) => Some(broker.predecessor(caller, &place.instance, id).await?),
+            Some(id) => Some(broker.predecessor(caller, &instance_path.instance, id).await?),
             None => None,
         };
         let or_before = |given: &Option<String>, of: fn(&Binding) -> &str| {
@@ -232,8 +245,8 @@ impl<'a> Asked<'a> {
         let parameters =
             body.parameters.clone().or(before.as_ref().map(|(_, parameters)| parameters.clone()));
         let parameters = parameters.unwrap_or_default();
-        let wanted = WantedBinding {
-            ids: (&place.instance, &place.binding),
+        let wanted = BindingIdentity {
+            ids: (&instance_path.instance, &instance_path.binding),
             service: &service,
             plan: &plan,
             context: &context,
@@ -242,11 +255,11 @@ impl<'a> Asked<'a> {
             predecessor: predecessor.as_deref(),
         };
         let digest = wanted.digest();
-        Ok(Asked { place, caller, service, plan, parameters, digest })
+        Ok(BindRequest { instance_path, caller, service, plan, parameters, digest })
     }
 }
 
-impl Broker {
+impl BrokerShared {
     /// The binding that is to be replaced, and its parameters.
     async fn predecessor(
         &self,

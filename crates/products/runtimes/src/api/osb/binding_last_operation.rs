@@ -4,9 +4,9 @@ use axum::Extension;
 use axum::extract::State;
 use axum::response::Response;
 
-use super::decide::{Call, decide};
-use super::place::{Hints, Place};
-use super::{Desk, wire};
+use super::decide::{OsbCall, decide};
+use super::instance_path::{InstancePath, QueryParams};
+use super::{BrokerState, wire};
 use server::http::Failure;
 use server::principal::Principal;
 
@@ -22,14 +22,14 @@ use server::principal::Principal;
     )
 )]
 pub(crate) async fn binding_last_operation(
-    State(broker): State<Desk>,
-    place: Place,
-    hints: Hints,
+    State(broker): State<BrokerState>,
+    instance_path: InstancePath,
+    query_params: QueryParams,
     Extension(caller): Extension<Principal>,
 ) -> Result<Response, Failure> {
-    let known = broker.binding(&caller, &place.instance, &place.binding).await?;
-    let decision = decide(known.as_ref().map(|known| known.status), Call::LastOperation);
-    let Some(known) = known else { return Err(decision.refusal("service binding")) };
-    let report = broker.report(decision, &known.row, &hints, "service binding").await?;
+    let known = broker.binding(&caller, &instance_path.instance, &instance_path.binding).await?;
+    let decision = decide(known.as_ref().map(|known| known.status), OsbCall::LastOperation);
+    let Some(known) = known else { return Err(decision.osb_error("service binding")) };
+    let report = broker.report(decision, &known.row, &query_params, "service binding").await?;
     Ok(report.respond(&broker))
 }

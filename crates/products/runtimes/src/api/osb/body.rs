@@ -10,9 +10,9 @@ use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
 use super::wire::MaintenanceInfo;
-use super::{Desk, error};
+use super::{BrokerState, error};
 use server::http::body::check_type;
-use server::http::{self, Failure, Fault};
+use server::http::{self, Failure, FailureKind};
 
 /// No schema goes this deep, and what reads the value later may not stand it.
 const DEPTH_MAX: usize = 64;
@@ -24,27 +24,27 @@ type Object = Map<String, Value>;
 
 /// What was sent, before it is known what it must be.
 #[derive(Clone)]
-pub(crate) struct Sent(Object);
+pub(crate) struct RawBody(Object);
 
 /// What was sent, as the description of the API says.
-pub(crate) struct Body<T>(pub(crate) T);
+pub(crate) struct OsbBody<T>(pub(crate) T);
 
-impl<T: DeserializeOwned> FromRequestParts<Desk> for Body<T> {
+impl<T: DeserializeOwned> FromRequestParts<BrokerState> for OsbBody<T> {
     type Rejection = Failure;
 
     /// The guard has put it there for every request that has a body.
-    async fn from_request_parts(parts: &mut Parts, _desk: &Desk) -> Result<Body<T>, Failure> {
-        let Sent(object) = parts.extensions.remove().ok_or_else(Failure::internal)?;
-        typed(object).map(Body)
+    async fn from_request_parts(parts: &mut Parts, _shared: &BrokerState) -> Result<OsbBody<T>, Failure> {
+        let RawBody(object) = parts.extensions.remove().ok_or_else(Failure::internal)?;
+        typed(object).map(OsbBody)
     }
 }
 
 /// Reads the body of a request. A missing type is taken for JSON, as many clients send none.
-pub(crate) async fn read(request: Request, limit: usize) -> Result<Sent, Failure> {
+pub(crate) async fn read(request: Request, limit: usize) -> Result<RawBody, Failure> {
     let is_json = if is_untyped(request.headers()) { Ok(()) } else { check_type(request.headers()) };
     let bytes = http::body::read(request, limit).await?;
     is_json?;
-    parse(&bytes).map(Sent)
+    parse(&bytes).map(RawBody)
 }
 
 fn is_untyped(headers: &HeaderMap) -> bool {
@@ -59,7 +59,7 @@ fn parse(bytes: &[u8]) -> Result<Object, Failure> {
     }
     match value {
         Value::Object(object) => Ok(object),
-        _ => Err(Fault::NotAnObject.into()),
+        _ => Err(FailureKind::NotAnObject.into()),
     }
 }
 

@@ -1,27 +1,27 @@
 //! `GET /v2/catalog`
 
-use crate::model::catalog::{Catalog, Plan, Purpose};
+use crate::model::catalog::{Catalog, CatalogPlan, Purpose};
 use axum::extract::State;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Map, Value, json};
 
-use super::{Desk, OsbSettings};
+use super::{BrokerState, OsbSettings};
 use server::operations::get::is_known;
 use server::tokens::digest;
 
 /// The answer, made once: neither the catalog nor the settings change while the program runs.
-pub(crate) struct Listing {
+pub(crate) struct CatalogListing {
     text: String,
     tag: String,
 }
 
-impl Listing {
-    pub(crate) fn new(catalog: &Catalog, settings: &OsbSettings) -> Listing {
+impl CatalogListing {
+    pub(crate) fn new(catalog: &Catalog, settings: &OsbSettings) -> CatalogListing {
         let text = json!({"services": [service(catalog, settings)]}).to_string();
         let tag = format!("\"{}\"", &digest(&text)[..32]);
-        Listing { text, tag }
+        CatalogListing { text, tag }
     }
 }
 
@@ -35,8 +35,8 @@ impl Listing {
         (status = NOT_MODIFIED, description = "It is as the caller knows it."),
     )
 )]
-pub(crate) async fn show_catalog(State(broker): State<Desk>, headers: HeaderMap) -> Response {
-    let Listing { text, tag } = &broker.listing;
+pub(crate) async fn show_catalog(State(broker): State<BrokerState>, headers: HeaderMap) -> Response {
+    let CatalogListing { text, tag } = &broker.listing;
     let caching = [(ETAG, tag.clone()), (CACHE_CONTROL, "private, no-cache".to_owned())];
     if is_known(&headers, tag) {
         return (StatusCode::NOT_MODIFIED, caching).into_response();
@@ -46,16 +46,16 @@ pub(crate) async fn show_catalog(State(broker): State<Desk>, headers: HeaderMap)
 }
 
 /// A field, and the minor version of the specification that brought it.
-type Field = (u8, &'static str, Value);
+type VersionedField = (u8, &'static str, Value);
 
-fn fields(level: (u8, u8), fields: impl IntoIterator<Item = Field>) -> Map<String, Value> {
-    let is_wanted = |(since, _, value): &Field| (2, *since) <= level && !value.is_null();
+fn fields(level: (u8, u8), fields: impl IntoIterator<Item = VersionedField>) -> Map<String, Value> {
+    let is_wanted = |(since, _, value): &VersionedField| (2, *since) <= level && !value.is_null();
     fields.into_iter().filter(is_wanted).map(|(_, name, value)| (name.to_owned(), value)).collect()
 }
 
 fn service(catalog: &Catalog, settings: &OsbSettings) -> Value {
     let offered = &catalog.service;
-    let mut plans: Vec<&Plan> = catalog.plans.iter().collect();
+    let mut plans: Vec<&CatalogPlan> = catalog.plans.iter().collect();
     plans.sort_by_key(|plan| plan.name.as_str());
     let bindable = !settings.compat_keb && plans.iter().any(|plan| plan.bindable);
     let can_change = plans.iter().any(|plan| plan.can_change());
@@ -79,7 +79,7 @@ fn service(catalog: &Catalog, settings: &OsbSettings) -> Value {
     Value::Object(shown)
 }
 
-fn plan(plan: &Plan, settings: &OsbSettings) -> Value {
+fn plan(plan: &CatalogPlan, settings: &OsbSettings) -> Value {
     let maintenance = plan.maintenance.as_ref().map(|maintenance| {
         let description = maintenance.description.as_ref();
         Value::Object(fields(
@@ -106,7 +106,7 @@ fn plan(plan: &Plan, settings: &OsbSettings) -> Value {
     Value::Object(shown)
 }
 
-fn schemas(plan: &Plan) -> Value {
+fn schemas(plan: &CatalogPlan) -> Value {
     let parameters = |purpose| json!({"parameters": plan.schema(purpose)});
     let mut shown = json!({
         "service_instance": {"create": parameters(Purpose::Create), "update": parameters(Purpose::Update)},
@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     fn listing(settings: OsbSettings) -> Value {
-        let listing = Listing::new(&Catalog::built_in(), &settings);
+        let listing = CatalogListing::new(&Catalog::built_in(), &settings);
         serde_json::from_str::<Value>(&listing.text).unwrap()["services"][0].clone()
     }
 
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn the_same_catalog_has_the_same_tag() {
-        let tag = |settings| Listing::new(&Catalog::built_in(), &settings).tag;
+        let tag = |settings| CatalogListing::new(&Catalog::built_in(), &settings).tag;
         assert_eq!(tag(OsbSettings::default()), tag(OsbSettings::default()));
         assert_ne!(
             tag(OsbSettings::default()),

@@ -1,7 +1,7 @@
 //! What a change would change: pure, and decided before anything is written.
 
-use crate::model::catalog::{Catalog, Plan, Purpose};
-use crate::model::{Instance, Status};
+use crate::model::catalog::{Catalog, CatalogPlan, Purpose};
+use crate::model::{InstanceRecord, Status};
 use serde_json::{Map, Value};
 
 use super::checks;
@@ -13,7 +13,7 @@ type Object = Map<String, Value>;
 
 /// What a platform sent. What is absent stays as it is.
 #[derive(Debug, Default)]
-pub(crate) struct Asked {
+pub(crate) struct UpdateFields {
     pub(crate) plan: Option<String>,
     pub(crate) parameters: Option<Object>,
     pub(crate) context: Option<Object>,
@@ -22,16 +22,16 @@ pub(crate) struct Asked {
 
 /// What is there.
 pub(crate) struct Present<'a> {
-    pub(crate) record: &'a Instance,
+    pub(crate) record: &'a InstanceRecord,
     pub(crate) status: Status,
-    pub(crate) plan: &'a Plan,
+    pub(crate) plan: &'a CatalogPlan,
     pub(crate) parameters: Object,
     pub(crate) context: Object,
 }
 
 /// What follows.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Change {
+pub(crate) enum UpdateDecision {
     Nothing,
     /// Only the record changes.
     Context(Object),
@@ -52,7 +52,11 @@ pub(crate) struct Update {
     pub(crate) maintenance: Option<String>,
 }
 
-pub(crate) fn work_out(asked: &Asked, present: &Present<'_>, catalog: &Catalog) -> Result<Change, Failure> {
+pub(crate) fn work_out(
+    asked: &UpdateFields,
+    present: &Present<'_>,
+    catalog: &Catalog,
+) -> Result<UpdateDecision, Failure> {
     let Present { record, status, plan, .. } = present;
     let laid_over = |new: &Option<Object>, old: &Object| {
         let merged = merge(old, new.as_ref()?);
@@ -75,15 +79,15 @@ pub(crate) fn work_out(asked: &Asked, present: &Present<'_>, catalog: &Catalog) 
             return Err(error::unprocessable("context.active: change it alone, without anything else"));
         }
         check(&update, present, catalog)?;
-        return Ok(Change::Update(update));
+        return Ok(UpdateDecision::Update(update));
     }
     let context = || update.context.clone().unwrap_or_else(|| present.context.clone());
     match (turn, &update.context) {
-        (Some(Turn::Off), _) => Ok(Change::Suspend(context())),
+        (Some(Turn::Off), _) => Ok(UpdateDecision::Suspend(context())),
         (Some(Turn::On), _) if record.expired_at.is_some() => Err(expired()),
-        (Some(Turn::On), _) => Ok(Change::Resume(context())),
-        (None, Some(_)) => Ok(Change::Context(context())),
-        (None, None) => Ok(Change::Nothing),
+        (Some(Turn::On), _) => Ok(UpdateDecision::Resume(context())),
+        (None, Some(_)) => Ok(UpdateDecision::Context(context())),
+        (None, None) => Ok(UpdateDecision::Nothing),
     }
 }
 
@@ -104,7 +108,7 @@ enum Turn {
 }
 
 /// Whether the platform turns the instance off or on. Plans whose time never ends do not know that.
-fn turn(asked: &Asked, plan: &Plan, status: Status) -> Result<Option<Turn>, Failure> {
+fn turn(asked: &UpdateFields, plan: &CatalogPlan, status: Status) -> Result<Option<Turn>, Failure> {
     let active = match asked.context.as_ref().and_then(|context| context.get("active")) {
         None | Some(Value::Null) => return Ok(None),
         Some(Value::Bool(active)) => *active,

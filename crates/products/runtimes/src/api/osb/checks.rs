@@ -1,18 +1,18 @@
 //! What a request must fulfil before anybody looks at what is there.
 
 use crate::model::Parameters;
-use crate::model::catalog::{Plan, Purpose};
+use crate::model::catalog::{CatalogPlan, Purpose};
 use serde_json::{Map, Value};
 
-use super::Broker;
+use super::BrokerShared;
 use super::error;
-use super::place::Hints;
+use super::instance_path::QueryParams;
 use super::wire::MaintenanceInfo;
 use server::http::Failure;
 
-impl Broker {
+impl BrokerShared {
     /// The plan that a request means.
-    pub(crate) fn plan(&self, service: &str, plan: &str) -> Result<&Plan, Failure> {
+    pub(crate) fn plan(&self, service: &str, plan: &str) -> Result<&CatalogPlan, Failure> {
         self.service(service)?;
         self.catalog.plan(plan).ok_or_else(|| error::bad("plan_id: the catalog has no such plan"))
     }
@@ -25,8 +25,8 @@ impl Broker {
     }
 
     /// Whether the platform can wait. The broker whose place this takes never asked.
-    pub(crate) fn can_wait(&self, hints: &Hints) -> Result<(), Failure> {
-        if hints.accepts_incomplete || self.settings().compat_keb {
+    pub(crate) fn can_wait(&self, query_params: &QueryParams) -> Result<(), Failure> {
+        if query_params.accepts_incomplete || self.settings().compat_keb {
             return Ok(());
         }
         Err(error::async_required())
@@ -34,7 +34,7 @@ impl Broker {
 }
 
 /// Whether the version that the platform knows is the one that the plan has.
-pub(crate) fn maintenance(plan: &Plan, known: Option<&MaintenanceInfo>) -> Result<(), Failure> {
+pub(crate) fn maintenance(plan: &CatalogPlan, known: Option<&MaintenanceInfo>) -> Result<(), Failure> {
     let version = known.and_then(|known| known.version.as_deref());
     match (version, &plan.maintenance) {
         (None, _) => Ok(()),
@@ -48,12 +48,16 @@ pub(crate) fn maintenance(plan: &Plan, known: Option<&MaintenanceInfo>) -> Resul
     }
 }
 
-pub(crate) fn schema(plan: &Plan, purpose: Purpose, parameters: &Map<String, Value>) -> Result<(), Failure> {
+pub(crate) fn schema(
+    plan: &CatalogPlan,
+    purpose: Purpose,
+    parameters: &Map<String, Value>,
+) -> Result<(), Failure> {
     plan.validate(purpose, &Value::Object(parameters.clone())).map_err(error::bad)
 }
 
 /// What all parameters of an instance mean together.
-pub(crate) fn meaning(plan: &Plan, parameters: &Map<String, Value>) -> Result<Parameters, Failure> {
+pub(crate) fn meaning(plan: &CatalogPlan, parameters: &Map<String, Value>) -> Result<Parameters, Failure> {
     let read = Parameters::read(parameters).map_err(error::bad)?;
     read.check(plan.defaults.min, plan.defaults.max).map_err(error::bad)?;
     Ok(read)

@@ -7,7 +7,7 @@ use server::http::Failure;
 
 /// What a platform asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Call {
+pub(crate) enum OsbCall {
     /// Make it, as it was asked for before.
     PutSame,
     PutDifferent,
@@ -50,8 +50,8 @@ const HALF_DELETED: &str = "its deletion began and failed; delete it again";
 const NO_CLUSTER: &str = "it is suspended and has no cluster; activate it first";
 
 /// `None` stands for what was never heard of.
-pub(crate) fn decide(status: Option<Status>, call: Call) -> Decision {
-    use Call::{Bind, Delete, Get, LastOperation, PatchOther, PatchSame, PutDifferent, PutSame};
+pub(crate) fn decide(status: Option<Status>, call: OsbCall) -> Decision {
+    use OsbCall::{Bind, Delete, Get, LastOperation, PatchOther, PatchSame, PutDifferent, PutSame};
     let Some(status) = status else {
         return match call {
             PutSame | PutDifferent => Decision::Start,
@@ -119,7 +119,7 @@ pub(crate) fn decide(status: Option<Status>, call: Call) -> Decision {
 
 impl Decision {
     /// The refusal that it stands for. Handlers take care of the rest before.
-    pub(crate) fn refusal(self, what: &str) -> Failure {
+    pub(crate) fn osb_error(self, what: &str) -> Failure {
         match self {
             Decision::Conflict => {
                 error::conflict(format!("there is a {what} with this id and other attributes"))
@@ -146,15 +146,15 @@ impl Decision {
 mod tests {
     use super::*;
 
-    const CALLS: [Call; 8] = [
-        Call::PutSame,
-        Call::PutDifferent,
-        Call::PatchSame,
-        Call::PatchOther,
-        Call::Delete,
-        Call::Get,
-        Call::LastOperation,
-        Call::Bind,
+    const CALLS: [OsbCall; 8] = [
+        OsbCall::PutSame,
+        OsbCall::PutDifferent,
+        OsbCall::PatchSame,
+        OsbCall::PatchOther,
+        OsbCall::Delete,
+        OsbCall::Get,
+        OsbCall::LastOperation,
+        OsbCall::Bind,
     ];
 
     /// One row of the specification's table, in the order of `CALLS`.

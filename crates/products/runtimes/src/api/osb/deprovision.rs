@@ -1,18 +1,18 @@
 //! `DELETE /v2/service_instances/{instance_id}`
 
-use crate::model::Instance;
+use crate::model::InstanceRecord;
 use crate::workflows::deprovision::{Deprovision, Params};
 use axum::Extension;
 use axum::extract::State;
 use axum::response::Response;
-use engine::{Alongside, Submission};
+use engine::{RecordWrites, Submission};
 
-use super::decide::{Call, Decision, decide};
+use super::decide::{Decision, OsbCall, decide};
 use super::error;
-use super::place::{Hints, Place};
-use super::standing::{Known, portrait};
+use super::instance_path::{InstancePath, QueryParams};
+use super::standing::{StoredRecord, record_update};
 use super::submit::{ATTEMPTS_MAX, done, under_way};
-use super::{Broker, Desk, wire};
+use super::{BrokerShared, BrokerState, wire};
 use server::http::Failure;
 use server::principal::Principal;
 
@@ -30,21 +30,21 @@ use server::principal::Principal;
     )
 )]
 pub(crate) async fn deprovision(
-    State(broker): State<Desk>,
-    place: Place,
-    hints: Hints,
+    State(broker): State<BrokerState>,
+    instance_path: InstancePath,
+    query_params: QueryParams,
     Extension(caller): Extension<Principal>,
 ) -> Result<Response, Failure> {
-    let (service, plan) = hints.service_and_plan()?;
-    if let Err(refusal) = broker.plan(service, plan) {
+    let (service, plan) = query_params.service_and_plan()?;
+    if let Err(osb_error) = broker.plan(service, plan) {
         // An instance may outlive its plan.
-        let known = broker.instance(&caller, &place.instance).await?;
-        let is_of = |record: &Instance| record.service_id == service && record.plan_id == plan;
-        known.filter(|known| is_of(&known.record)).ok_or(refusal)?;
+        let known = broker.instance(&caller, &instance_path.instance).await?;
+        let is_of = |record: &InstanceRecord| record.service_id == service && record.plan_id == plan;
+        known.filter(|known| is_of(&known.record)).ok_or(osb_error)?;
     }
-    broker.can_wait(&hints)?;
+    broker.can_wait(&query_params)?;
     for _ in 0..ATTEMPTS_MAX {
-        if let Some(answer) = attempt(&broker, &place.instance, &caller).await? {
+        if let Some(answer) = attempt(&broker, &instance_path.instance, &caller).await? {
             return Ok(answer);
         }
     }
@@ -52,11 +52,11 @@ pub(crate) async fn deprovision(
 }
 
 /// `None` when somebody else was faster: look again.
-async fn attempt(broker: &Broker, id: &str, caller: &Principal) -> Result<Option<Response>, Failure> {
+async fn attempt(broker: &BrokerShared, id: &str, caller: &Principal) -> Result<Option<Response>, Failure> {
     let Some(known) = broker.instance(caller, id).await? else {
         return if broker.settings().compat_keb { Ok(Some(done())) } else { Err(gone()) };
     };
-    match decide(Some(known.status), Call::Delete) {
+    match decide(Some(known.status), OsbCall::Delete) {
         Decision::Start => {
             broker.has_no_bindings(&known.record).await?;
             remove(broker, known, None, &caller.name).await
@@ -70,12 +70,12 @@ async fn attempt(broker: &Broker, id: &str, caller: &Principal) -> Result<Option
         Decision::Gone if broker.settings().compat_keb => {
             Ok(Some(known.operation().map_or_else(done, |operation| in_progress(Some(operation)))))
         }
-        other => Err(other.refusal("service instance")),
+        other => Err(other.osb_error("service instance")),
     }
 }
 
 fn gone() -> Failure {
-    Decision::Gone.refusal("service instance")
+    Decision::Gone.osb_error("service instance")
 }
 
 fn in_progress(operation: Option<String>) -> Response {
@@ -83,19 +83,21 @@ fn in_progress(operation: Option<String>) -> Response {
 }
 
 async fn remove(
-    broker: &Broker,
-    known: Known<Instance>,
+    broker: &BrokerShared,
+    known: StoredRecord<InstanceRecord>,
     supersedes: Option<(engine::OperationId, String)>,
     by: &str,
 ) -> Result<Option<Response>, Failure> {
     let expect = known.expect();
-    let Known { row, mut record, .. } = known;
+    let StoredRecord { row, mut record, .. } = known;
     // A suspended instance that is deleted is suspended no longer: this is for good.
-    let portrait = if std::mem::take(&mut record.suspended) { Some(portrait(&record)?) } else { None };
+    let record_update =
+        if std::mem::take(&mut record.suspended) { Some(record_update(&record)?) } else { None };
     let params = Params { instance_id: record.instance_id, temporary: false, force: false };
     let queue = supersedes.is_some();
-    let along = Alongside { subject: Some((expect, portrait)), supersedes, ..Alongside::default() };
-    let order = Submission::<Deprovision>::new(&row.tenant, by, &params);
-    let order = Submission { resource: Some(&row.name), queue, along, ..order };
-    Ok(broker.submit(order).await?.map(|id| in_progress(Some(id.to_string()))))
+    let along =
+        RecordWrites { subject: Some((expect, record_update)), supersedes, ..RecordWrites::default() };
+    let submission = Submission::<Deprovision>::new(&row.tenant, by, &params);
+    let submission = Submission { resource: Some(&row.name), queue, along, ..submission };
+    Ok(broker.submit(submission).await?.map(|id| in_progress(Some(id.to_string()))))
 }

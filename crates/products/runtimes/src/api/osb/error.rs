@@ -6,14 +6,14 @@ use api::Error;
 use axum::http::StatusCode;
 use axum::http::header::WWW_AUTHENTICATE;
 
-use server::http::{Failure, Fault};
+use server::http::{Failure, FailureKind};
 
 const SOON: Duration = Duration::from_secs(1);
 
 /// What any request can meet, in the words of this API: those of most APIs, without their codes.
-pub(crate) fn fault(fault: Fault) -> Error {
+pub(crate) fn fault(fault: FailureKind) -> Error {
     let mut error = match fault {
-        Fault::NotJson { .. } => {
+        FailureKind::NotJson { .. } => {
             Error::of_status(StatusCode::BAD_REQUEST, "Content-Type: must be application/json")
         }
         other => other.usual(),

@@ -4,10 +4,10 @@ use crate::model::Status;
 use axum::extract::State;
 use axum::{Extension, Json};
 
-use super::decide::{Call, Decision, decide};
-use super::place::Place;
+use super::decide::{Decision, OsbCall, decide};
+use super::instance_path::InstancePath;
 use super::standing::broken;
-use super::{Desk, wire};
+use super::{BrokerState, wire};
 use server::http::Failure;
 use server::principal::Principal;
 
@@ -21,17 +21,17 @@ use server::principal::Principal;
     )
 )]
 pub(crate) async fn fetch(
-    State(broker): State<Desk>,
-    place: Place,
+    State(broker): State<BrokerState>,
+    instance_path: InstancePath,
     Extension(caller): Extension<Principal>,
 ) -> Result<Json<wire::Instance>, Failure> {
-    let known = broker.instance(&caller, &place.instance).await?;
+    let known = broker.instance(&caller, &instance_path.instance).await?;
     let status = known.as_ref().map(|known| known.status);
-    let decision = decide(status, Call::Get);
+    let decision = decide(status, OsbCall::Get);
     let is_half_gone = matches!(status, Some(Status::Deprovisioning | Status::DeprovisionFailed));
     match (decision, known) {
         (Decision::Show, Some(_)) if is_half_gone && broker.settings().compat_keb => {
-            Err(Decision::NotFound.refusal("service instance"))
+            Err(Decision::NotFound.osb_error("service instance"))
         }
         (Decision::Show, Some(known)) => {
             let parameters =
@@ -47,6 +47,6 @@ pub(crate) async fn fetch(
                 metadata,
             }))
         }
-        (other, _) => Err(other.refusal("service instance")),
+        (other, _) => Err(other.osb_error("service instance")),
     }
 }

@@ -3,9 +3,9 @@
 use axum::extract::State;
 use axum::{Extension, Json};
 
-use super::decide::{Call, Decision, decide};
-use super::place::Place;
-use super::{Desk, wire};
+use super::decide::{Decision, OsbCall, decide};
+use super::instance_path::InstancePath;
+use super::{BrokerState, wire};
 use server::http::Failure;
 use server::principal::Principal;
 
@@ -19,18 +19,18 @@ use server::principal::Principal;
     )
 )]
 pub(crate) async fn fetch_binding(
-    State(broker): State<Desk>,
-    place: Place,
+    State(broker): State<BrokerState>,
+    instance_path: InstancePath,
     Extension(caller): Extension<Principal>,
 ) -> Result<Json<wire::Binding>, Failure> {
-    let known = broker.binding(&caller, &place.instance, &place.binding).await?;
-    let decision = decide(known.as_ref().map(|known| known.status), Call::Get);
+    let known = broker.binding(&caller, &instance_path.instance, &instance_path.binding).await?;
+    let decision = decide(known.as_ref().map(|known| known.status), OsbCall::Get);
     match (decision, known) {
         (Decision::Show, Some(known))
             if known.record.kubeconfig.is_some() && !broker.has_expired(&known.row) =>
         {
             broker.credentials(&known).map(Json)
         }
-        _ => Err(Decision::NotFound.refusal("service binding")),
+        _ => Err(Decision::NotFound.osb_error("service binding")),
     }
 }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use server::tokens::digest;
 
 /// What makes a request for an instance the same as another one.
-pub(crate) struct Wanted<'a> {
+pub(crate) struct InstanceIdentity<'a> {
     pub(crate) id: &'a str,
     pub(crate) service: &'a str,
     pub(crate) plan: &'a str,
@@ -15,7 +15,7 @@ pub(crate) struct Wanted<'a> {
     pub(crate) parameters: &'a Map<String, Value>,
 }
 
-impl Wanted<'_> {
+impl InstanceIdentity<'_> {
     pub(crate) fn digest(&self) -> String {
         of(&json!([
             self.id,
@@ -30,7 +30,7 @@ impl Wanted<'_> {
 }
 
 /// What makes a request for a binding the same as another one.
-pub(crate) struct WantedBinding<'a> {
+pub(crate) struct BindingIdentity<'a> {
     /// Of the instance and of the binding.
     pub(crate) ids: (&'a str, &'a str),
     pub(crate) service: &'a str,
@@ -42,7 +42,7 @@ pub(crate) struct WantedBinding<'a> {
     pub(crate) predecessor: Option<&'a str>,
 }
 
-impl WantedBinding<'_> {
+impl BindingIdentity<'_> {
     pub(crate) fn digest(&self) -> String {
         let resource = self.bind_resource.filter(|resource| !resource.is_empty());
         of(&json!([
@@ -115,7 +115,8 @@ mod tests {
 
     fn instance(plan: &str, space: &str, context: Value, parameters: Value) -> String {
         let (context, parameters) = (&map(context), &map(parameters));
-        Wanted { id: "i", service: "s", plan, organization: "o", space, context, parameters }.digest()
+        InstanceIdentity { id: "i", service: "s", plan, organization: "o", space, context, parameters }
+            .digest()
     }
 
     #[test]
@@ -162,7 +163,7 @@ mod tests {
         let of = |resource: Option<Map<String, Value>>| {
             let none = Map::new();
             let bind_resource = resource.as_ref();
-            let wanted = WantedBinding {
+            let wanted = BindingIdentity {
                 ids: ("i", "b"),
                 service: "s",
                 plan: "p",

@@ -8,11 +8,11 @@ use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use engine::store::ResourceRow;
 
-use super::decide::{Call, Decision, decide};
+use super::decide::{Decision, OsbCall, decide};
 use super::error;
-use super::place::{Hints, Place};
-use super::progress::Progress;
-use super::{Broker, Desk, wire};
+use super::instance_path::{InstancePath, QueryParams};
+use super::progress::OperationProgress;
+use super::{BrokerShared, BrokerState, wire};
 use server::http::Failure;
 use server::principal::Principal;
 
@@ -28,15 +28,15 @@ use server::principal::Principal;
     )
 )]
 pub(crate) async fn last_operation(
-    State(broker): State<Desk>,
-    place: Place,
-    hints: Hints,
+    State(broker): State<BrokerState>,
+    instance_path: InstancePath,
+    query_params: QueryParams,
     Extension(caller): Extension<Principal>,
 ) -> Result<Response, Failure> {
-    let known = broker.instance(&caller, &place.instance).await?;
-    let decision = decide(known.as_ref().map(|known| known.status), Call::LastOperation);
-    let Some(known) = known else { return Err(decision.refusal("service instance")) };
-    let mut answer = broker.report(decision, &known.row, &hints, "service instance").await?;
+    let known = broker.instance(&caller, &instance_path.instance).await?;
+    let decision = decide(known.as_ref().map(|known| known.status), OsbCall::LastOperation);
+    let Some(known) = known else { return Err(decision.osb_error("service instance")) };
+    let mut answer = broker.report(decision, &known.row, &query_params, "service instance").await?;
     if answer.body.state == wire::State::Failed {
         let workflow = answer.workflow.as_str();
         answer.body.instance_usable = [(UPDATE, true), (DEPROVISION, false)]
@@ -48,13 +48,13 @@ pub(crate) async fn last_operation(
 }
 
 /// How an operation stands, on its way out.
-pub(crate) struct Report {
+pub(crate) struct LastOperation {
     body: wire::LastOperation,
     workflow: String,
 }
 
-impl Report {
-    pub(crate) fn respond(self, broker: &Broker) -> Response {
+impl LastOperation {
+    pub(crate) fn respond(self, broker: &BrokerShared) -> Response {
         let is_open = self.body.state == wire::State::InProgress;
         let mut response = Json(self.body).into_response();
         if is_open {
@@ -65,20 +65,20 @@ impl Report {
     }
 }
 
-impl Broker {
+impl BrokerShared {
     /// Reads at most one operation, or two when one is named that does not exist. The record was read before.
     pub(crate) async fn report(
         &self,
         decision: Decision,
         row: &ResourceRow,
-        hints: &Hints,
+        query_params: &QueryParams,
         what: &str,
-    ) -> Result<Report, Failure> {
+    ) -> Result<LastOperation, Failure> {
         if !matches!(decision, Decision::Report | Decision::ReportGone) {
-            return Err(decision.refusal(what));
+            return Err(decision.osb_error(what));
         }
         let is_gone = decision == Decision::ReportGone;
-        let older = self.older(row, hints.operation.as_deref()).await?;
+        let older = self.older(row, query_params.operation.as_deref()).await?;
         // What was skipped is cleaned up by a later operation: the platform still asks for the deletion that it started.
         if let Some(older) = older.filter(|older| !(is_gone && self.settings().gone && older.has_deleted())) {
             return Ok(self.standing(&older));
@@ -92,19 +92,19 @@ impl Broker {
         }
     }
 
-    fn deleted(&self, what: &str) -> Result<Report, Failure> {
+    fn deleted(&self, what: &str) -> Result<LastOperation, Failure> {
         if self.settings().gone {
             return Err(error::gone(format!("this {what} was deleted")));
         }
         Ok(told(wire::State::Succeeded, format!("the {what} is deleted"), String::new()))
     }
 
-    fn standing(&self, progress: &Progress) -> Report {
+    fn standing(&self, progress: &OperationProgress) -> LastOperation {
         told(progress.state(), self.describe(progress), progress.workflow.clone())
     }
 }
 
-fn told(state: wire::State, description: String, workflow: String) -> Report {
+fn told(state: wire::State, description: String, workflow: String) -> LastOperation {
     let body = wire::LastOperation { state, description, instance_usable: None, update_repeatable: None };
-    Report { body, workflow }
+    LastOperation { body, workflow }
 }

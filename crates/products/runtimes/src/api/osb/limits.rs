@@ -1,23 +1,23 @@
 //! What the catalog limits besides parameters: the accounts that may have instances, how many, and their bindings.
 
-use crate::model::catalog::Plan;
-use crate::model::{BIND, Binding, Instance, PROVISION, PlanQuota};
-use engine::store::{Expect, Portrait, ResourceQuery, ResourceRow};
+use crate::model::catalog::CatalogPlan;
+use crate::model::{BIND, Binding, InstanceRecord, PROVISION, PlanQuota};
+use engine::store::{Expect, RecordUpdate, ResourceQuery, ResourceRow};
 use engine::{Phase, Resource};
 
-use super::Broker;
+use super::BrokerShared;
 use super::error;
-use super::standing::portrait;
+use super::standing::record_update;
 use server::http::Failure;
 
 /// More than these are not counted.
 const COUNTED_MAX: usize = 1000;
 
-impl Broker {
+impl BrokerShared {
     /// Whether this global account may have an instance of the plan on this region of a platform.
     pub(crate) fn may_have(
         &self,
-        plan: &Plan,
+        plan: &CatalogPlan,
         account: &str,
         platform_region: Option<&str>,
     ) -> Result<(), Failure> {
@@ -40,15 +40,15 @@ impl Broker {
     /// two requests that count at the same time, on any replica, the second one fails to write and counts again.
     pub(crate) async fn quota(
         &self,
-        plan: &Plan,
+        plan: &CatalogPlan,
         account: &str,
-    ) -> Result<Option<(String, Expect, Option<Portrait>)>, Failure> {
+    ) -> Result<Option<(String, Expect, Option<RecordUpdate>)>, Failure> {
         let Some(limit) = plan.limits.instances_per_account.map(usize::from) else { return Ok(None) };
         let quota = PlanQuota::new(&plan.id, account);
         let name = quota.resource();
         let seen = self.app.engine.resource(&name).await?;
         let labels = [("account", account), ("plan", plan.name.as_str())];
-        let rows = self.labelled::<Instance>(&labels).await?;
+        let rows = self.labelled::<InstanceRecord>(&labels).await?;
         if rows.iter().filter(|row| !is_undone(row)).count() >= limit {
             let (has, them) = match limit {
                 1 => ("an instance".to_owned(), "delete it"),
@@ -61,13 +61,17 @@ impl Broker {
         }
         Ok(Some(match seen {
             Some(row) => (name, Expect::Version(row.version), None),
-            None => (name, Expect::Absent, Some(portrait(&quota)?)),
+            None => (name, Expect::Absent, Some(record_update(&quota)?)),
         }))
     }
 
     /// Whether there is room for one more binding. The caller writes with the version of the instance, so that of two
     /// requests that count at the same time the second one counts again.
-    pub(crate) async fn has_room(&self, plan: &Plan, instance: &Instance) -> Result<(), Failure> {
+    pub(crate) async fn has_room(
+        &self,
+        plan: &CatalogPlan,
+        instance: &InstanceRecord,
+    ) -> Result<(), Failure> {
         let limit = usize::from(plan.limits.bindings);
         if self.live_bindings(instance).await? < limit {
             return Ok(());
@@ -79,7 +83,7 @@ impl Broker {
         )))
     }
 
-    pub(crate) async fn has_no_bindings(&self, instance: &Instance) -> Result<(), Failure> {
+    pub(crate) async fn has_no_bindings(&self, instance: &InstanceRecord) -> Result<(), Failure> {
         match self.live_bindings(instance).await? {
             0 => Ok(()),
             count => {
@@ -91,7 +95,7 @@ impl Broker {
         }
     }
 
-    async fn live_bindings(&self, instance: &Instance) -> Result<usize, Failure> {
+    async fn live_bindings(&self, instance: &InstanceRecord) -> Result<usize, Failure> {
         // Bindings are service accounts in the cluster: without one there are none.
         if instance.runtime_id.is_none() {
             return Ok(0);
@@ -101,7 +105,7 @@ impl Broker {
     }
 
     /// Whether there may be credentials that work.
-    fn is_live(&self, row: &ResourceRow, instance: &Instance) -> bool {
+    fn is_live(&self, row: &ResourceRow, instance: &InstanceRecord) -> bool {
         let was_made = match (row.workflow.as_deref(), row.phase) {
             (Some(BIND), Some(phase)) => !phase.is_final() || phase == Phase::Succeeded,
             _ => true,
@@ -127,7 +131,7 @@ fn is_undone(row: &ResourceRow) -> bool {
 }
 
 /// A suspension takes the cluster away, and the instance gets another one. Older records do not name the cluster.
-fn is_of_former_cluster(row: &ResourceRow, instance: &Instance) -> bool {
+fn is_of_former_cluster(row: &ResourceRow, instance: &InstanceRecord) -> bool {
     let binding = serde_json::from_str::<Binding>(&row.record).ok();
     let runtime_id = binding.and_then(|binding| binding.runtime_id);
     runtime_id.is_some_and(|id| Some(&id) != instance.runtime_id.as_ref())

@@ -1,4 +1,4 @@
-//! The Open Service Broker door: platforms ask here for runtimes, and for credentials to them.
+//! The Open Service Broker API: platforms ask here for runtimes, and for credentials to them.
 
 mod auth;
 mod bind;
@@ -9,16 +9,16 @@ mod change;
 mod checks;
 mod decide;
 mod deprovision;
-mod enter;
 mod error;
 mod fetch;
 mod fetch_binding;
+mod guard;
 mod headers;
 mod identity;
+mod instance_path;
 mod last_operation;
 mod limits;
 pub(crate) mod openapi;
-mod place;
 mod progress;
 mod provision;
 mod router;
@@ -82,17 +82,17 @@ impl Default for OsbSettings {
 }
 
 /// What all requests to the broker share.
-pub(crate) struct Broker {
+pub(crate) struct BrokerShared {
     app: Shared,
     settings: OsbSettings,
     catalog: Arc<Catalog>,
-    listing: catalog::Listing,
+    listing: catalog::CatalogListing,
 }
 
 /// How handlers get it.
-type Desk = Arc<Broker>;
+type BrokerState = Arc<BrokerShared>;
 
-impl Broker {
+impl BrokerShared {
     fn settings(&self) -> &OsbSettings {
         &self.settings
     }

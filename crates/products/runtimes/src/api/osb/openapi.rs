@@ -36,11 +36,11 @@ const SCHEME: &str = "basic";
     ),
     components(schemas(wire::Error)),
 )]
-struct Document;
+struct BrokerApiDoc;
 
 /// The description of every route of the broker.
 pub fn openapi() -> OpenApi {
-    let mut api = Document::openapi();
+    let mut api = BrokerApiDoc::openapi();
     let scheme = Http::builder().scheme(HttpAuthScheme::Basic).build();
     add_scheme(&mut api, SCHEME, SecurityScheme::Http(scheme));
     for (path, method, operation) in operations(&mut api) {

@@ -1,29 +1,29 @@
 //! How an operation stands, in words for the user of a platform.
 
 use crate::model::{BIND, DEPROVISION, PROVISION, UNBIND, UPDATE};
-use engine::store::{Query, ResourceRow, Summary};
+use engine::store::{OperationQuery, ResourceRow, Summary};
 use engine::{OperationId, Phase};
 use uuid::Uuid;
 
-use super::{Broker, wire};
+use super::{BrokerShared, wire};
 use server::http::Failure;
 
 /// What is to be told about one operation.
-pub(crate) struct Progress {
+pub(crate) struct OperationProgress {
     pub(crate) workflow: String,
     phase: Phase,
     step: Option<String>,
     reason: Option<String>,
 }
 
-impl From<Summary> for Progress {
-    fn from(summary: Summary) -> Progress {
+impl From<Summary> for OperationProgress {
+    fn from(summary: Summary) -> OperationProgress {
         let Summary { workflow, phase, step, reason, .. } = summary;
-        Progress { workflow, phase, step, reason }
+        OperationProgress { workflow, phase, step, reason }
     }
 }
 
-impl Progress {
+impl OperationProgress {
     pub(crate) fn state(&self) -> wire::State {
         match self.phase {
             Phase::Succeeded => wire::State::Succeeded,
@@ -45,13 +45,13 @@ impl Progress {
     }
 }
 
-impl Broker {
+impl BrokerShared {
     /// The operation that a platform names, if that is an older one of this resource.
     pub(crate) async fn older(
         &self,
         row: &ResourceRow,
         named: Option<&str>,
-    ) -> Result<Option<Progress>, Failure> {
+    ) -> Result<Option<OperationProgress>, Failure> {
         let named = named.and_then(|text| text.parse().ok()).filter(|id| Some(*id) != row.operation);
         match named {
             Some(id) => self.operation(row, id).await,
@@ -62,33 +62,38 @@ impl Broker {
     /// The newest operation. `None` when there has never been any. The record has its phase, written in the same commit
     /// as everything else about the end of the operation. So the record decides, and the operation only adds the step and
     /// the reason: it may have gone on since the record was read.
-    pub(crate) async fn newest(&self, row: &ResourceRow) -> Result<Option<Progress>, Failure> {
+    pub(crate) async fn newest(&self, row: &ResourceRow) -> Result<Option<OperationProgress>, Failure> {
         let (Some(id), Some(workflow), Some(phase)) = (row.operation, &row.workflow, row.phase) else {
             return Ok(None);
         };
-        let known = Progress { workflow: workflow.clone(), phase, step: None, reason: None };
+        let known = OperationProgress { workflow: workflow.clone(), phase, step: None, reason: None };
         // A success needs no words of its own.
         if phase == Phase::Succeeded {
             return Ok(Some(known));
         }
         let read = self.operation(row, id).await?;
-        let is_same = |read: &Progress| read.phase == phase || !(read.phase.is_final() || phase.is_final());
+        let is_same =
+            |read: &OperationProgress| read.phase == phase || !(read.phase.is_final() || phase.is_final());
         Ok(Some(read.filter(is_same).unwrap_or(known)))
     }
 
-    async fn operation(&self, row: &ResourceRow, id: OperationId) -> Result<Option<Progress>, Failure> {
+    async fn operation(
+        &self,
+        row: &ResourceRow,
+        id: OperationId,
+    ) -> Result<Option<OperationProgress>, Failure> {
         let next = OperationId(Uuid::from_u128(id.0.as_u128().saturating_add(1)));
-        let query = Query {
+        let query = OperationQuery {
             resource: Some(row.name.clone()),
             from: Some(id),
             before: Some(next),
             limit: 1,
-            ..Query::default()
+            ..OperationQuery::default()
         };
-        Ok(self.app.engine.list(&query).await?.pop().map(Progress::from))
+        Ok(self.app.engine.list(&query).await?.pop().map(OperationProgress::from))
     }
 
-    pub(crate) fn describe(&self, progress: &Progress) -> String {
+    pub(crate) fn describe(&self, progress: &OperationProgress) -> String {
         match progress.state() {
             wire::State::Succeeded => self.succeeded(&progress.workflow).to_owned(),
             wire::State::Failed => progress.cause(),
@@ -111,7 +116,7 @@ impl Broker {
     }
 
     /// The step that is at work, and what it waits for.
-    fn under_way(&self, progress: &Progress) -> String {
+    fn under_way(&self, progress: &OperationProgress) -> String {
         let plan = self.app.engine.workflow(&progress.workflow);
         let step = progress.step.as_deref();
         let found =

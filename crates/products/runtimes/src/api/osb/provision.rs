@@ -1,35 +1,35 @@
 //! `PUT /v2/service_instances/{instance_id}`
 
-use crate::model::catalog::{Plan, Purpose};
-use crate::model::{Instance, seal_json};
+use crate::model::catalog::{CatalogPlan, Purpose};
+use crate::model::{InstanceRecord, seal_json};
 use crate::workflows::provision::{Params, Provision};
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use engine::store::Expect;
-use engine::{Alongside, Submission};
+use engine::{RecordWrites, Submission};
 use serde_json::{Map, Value};
 
-use super::body::{Body, context_text};
-use super::decide::{Call, Decision, decide};
+use super::body::{OsbBody, context_text};
+use super::decide::{Decision, OsbCall, decide};
 use super::error;
 use super::headers::Origin;
-use super::identity::Wanted;
-use super::place::{Hints, Place};
-use super::standing::{Known, broken, portrait};
+use super::identity::InstanceIdentity;
+use super::instance_path::{InstancePath, QueryParams};
+use super::standing::{StoredRecord, broken, record_update};
 use super::submit::{ATTEMPTS_MAX, under_way};
 use super::wire::ProvisionBody;
-use super::{Broker, Desk, checks, place, wire};
+use super::{BrokerShared, BrokerState, checks, instance_path, wire};
 use server::http::Failure;
 use server::principal::Principal;
 
 const USER_CHARS_MAX: usize = 255;
 
 /// What a platform wants, read and checked.
-struct Asked<'a> {
-    place: &'a Place,
+struct ProvisionRequest<'a> {
+    instance_path: &'a InstancePath,
     caller: &'a Principal,
-    plan: &'a Plan,
+    plan: &'a CatalogPlan,
     body: ProvisionBody,
     account: String,
     subaccount: String,
@@ -53,35 +53,41 @@ struct Asked<'a> {
     )
 )]
 pub(crate) async fn provision(
-    State(broker): State<Desk>,
-    place: Place,
-    hints: Hints,
+    State(broker): State<BrokerState>,
+    instance_path: InstancePath,
+    query_params: QueryParams,
     Extension(caller): Extension<Principal>,
     Extension(origin): Extension<Origin>,
-    Body(body): Body<ProvisionBody>,
+    OsbBody(body): OsbBody<ProvisionBody>,
 ) -> Result<Response, Failure> {
-    let asked = Asked::read(&broker, &place, &caller, &origin, body)?;
-    broker.can_wait(&hints)?;
+    let asked = ProvisionRequest::read(&broker, &instance_path, &caller, &origin, body)?;
+    broker.can_wait(&query_params)?;
     checks::maintenance(asked.plan, asked.body.maintenance_info.as_ref())?;
     checks::schema(asked.plan, Purpose::Create, &asked.parameters)?;
     let read = checks::meaning(asked.plan, &asked.parameters)?;
-    let region = asked.plan.region(read.region.as_deref(), place.region.as_deref());
-    place::check("parameters.region", &region)?;
-    let name = Instance::resource(&place.instance);
+    let region = asked.plan.region(read.region.as_deref(), instance_path.region.as_deref());
+    instance_path::check("parameters.region", &region)?;
+    let name = InstanceRecord::resource(&instance_path.instance);
     let sealer = broker.app.engine.sealer(&asked.account, &name);
     let (parameters, context) = (seal_json(&asked.parameters, &sealer), seal_json(&asked.context, &sealer));
-    let instance = Instance {
+    let instance = InstanceRecord {
         plan: asked.plan.name.clone(),
         provider: asked.plan.provider.as_str().to_owned(),
         region,
-        platform_region: place.region.clone(),
+        platform_region: instance_path.region.clone(),
         platform: caller.platform.clone(),
         account: asked.account.clone(),
         subaccount: asked.subaccount.clone(),
         user: asked.user.clone(),
         digest: asked.digest(),
         maintenance_version: asked.plan.maintenance.as_ref().map(|maintenance| maintenance.version.clone()),
-        ..Instance::new(&place.instance, &asked.body.service_id, &asked.body.plan_id, parameters, context)
+        ..InstanceRecord::new(
+            &instance_path.instance,
+            &asked.body.service_id,
+            &asked.body.plan_id,
+            parameters,
+            context,
+        )
     };
     for _ in 0..ATTEMPTS_MAX {
         if let Some(answer) = attempt(&broker, &asked, &instance).await? {
@@ -92,13 +98,17 @@ pub(crate) async fn provision(
 }
 
 /// `None` when somebody else was faster: look again.
-async fn attempt(broker: &Broker, asked: &Asked<'_>, new: &Instance) -> Result<Option<Response>, Failure> {
-    let known = broker.instance_of_any_platform(&asked.place.instance).await?;
+async fn attempt(
+    broker: &BrokerShared,
+    asked: &ProvisionRequest<'_>,
+    new: &InstanceRecord,
+) -> Result<Option<Response>, Failure> {
+    let known = broker.instance_of_any_platform(&asked.instance_path.instance).await?;
     if known.as_ref().is_some_and(|known| !asked.caller.is_of_platform(&known.record.platform)) {
-        return Err(Decision::Conflict.refusal("service instance"));
+        return Err(Decision::Conflict.osb_error("service instance"));
     }
     let is_same = known.as_ref().is_some_and(|known| known.record.digest == new.digest);
-    let call = if is_same { Call::PutSame } else { Call::PutDifferent };
+    let call = if is_same { OsbCall::PutSame } else { OsbCall::PutDifferent };
     let Some(known) = known else {
         return make(broker, asked, new).await;
     };
@@ -109,27 +119,31 @@ async fn attempt(broker: &Broker, asked: &Asked<'_>, new: &Instance) -> Result<O
             let answer = wire::Accepted { operation: None, ..broker.accepted(&known)? };
             Ok(Some(Json(answer).into_response()))
         }
-        other => Err(other.refusal("service instance")),
+        other => Err(other.osb_error("service instance")),
     }
 }
 
-async fn make(broker: &Broker, asked: &Asked<'_>, new: &Instance) -> Result<Option<Response>, Failure> {
-    broker.may_have(asked.plan, &asked.account, asked.place.region.as_deref())?;
+async fn make(
+    broker: &BrokerShared,
+    asked: &ProvisionRequest<'_>,
+    new: &InstanceRecord,
+) -> Result<Option<Response>, Failure> {
+    broker.may_have(asked.plan, &asked.account, asked.instance_path.region.as_deref())?;
     let beside = broker.quota(asked.plan, &asked.account).await?;
-    let resource = Instance::resource(&new.instance_id);
+    let resource = InstanceRecord::resource(&new.instance_id);
     let params = Params { instance_id: new.instance_id.clone() };
-    let subject = Some((Expect::Absent, Some(portrait(new)?)));
-    let along = Alongside { subject, beside, ..Alongside::default() };
-    let order = Submission::<Provision>::new(&asked.account, &asked.caller.name, &params);
-    let order = Submission { resource: Some(&resource), along, ..order };
-    let Some(id) = broker.submit(order).await? else { return Ok(None) };
+    let subject = Some((Expect::Absent, Some(record_update(new)?)));
+    let along = RecordWrites { subject, beside, ..RecordWrites::default() };
+    let submission = Submission::<Provision>::new(&asked.account, &asked.caller.name, &params);
+    let submission = Submission { resource: Some(&resource), along, ..submission };
+    let Some(id) = broker.submit(submission).await? else { return Ok(None) };
     let metadata = broker.metadata(&asked.parameters);
     Ok(Some(under_way(wire::Accepted { operation: Some(id.to_string()), dashboard_url: None, metadata })))
 }
 
-impl Broker {
+impl BrokerShared {
     /// What is told about an instance that is there, with its newest operation.
-    pub(crate) fn accepted(&self, known: &Known<Instance>) -> Result<wire::Accepted, Failure> {
+    pub(crate) fn accepted(&self, known: &StoredRecord<InstanceRecord>) -> Result<wire::Accepted, Failure> {
         let metadata = if self.settings().compat_keb {
             let opened = known.record.parameters(&self.sealer(known)).map_err(|error| broken(&error))?;
             self.metadata(&opened)
@@ -148,14 +162,14 @@ impl Broker {
     }
 }
 
-impl<'a> Asked<'a> {
+impl<'a> ProvisionRequest<'a> {
     fn read(
-        broker: &'a Broker,
-        place: &'a Place,
+        broker: &'a BrokerShared,
+        instance_path: &'a InstancePath,
         caller: &'a Principal,
         origin: &Origin,
         mut body: ProvisionBody,
-    ) -> Result<Asked<'a>, Failure> {
+    ) -> Result<ProvisionRequest<'a>, Failure> {
         let compat = broker.settings().compat_keb;
         for (name, given) in
             [("organization_guid", &body.organization_guid), ("space_guid", &body.space_guid)]
@@ -175,12 +189,22 @@ impl<'a> Asked<'a> {
         let from_origin = || origin.user().unwrap_or_default().chars().take(USER_CHARS_MAX).collect();
         let user = of_context("user_id")?.unwrap_or_else(from_origin);
         let plan = broker.plan(&body.service_id, &body.plan_id)?;
-        Ok(Asked { place, caller, plan, body, account, subaccount, user, context, parameters })
+        Ok(ProvisionRequest {
+            instance_path,
+            caller,
+            plan,
+            body,
+            account,
+            subaccount,
+            user,
+            context,
+            parameters,
+        })
     }
 
     fn digest(&self) -> String {
-        let wanted = Wanted {
-            id: &self.place.instance,
+        let wanted = InstanceIdentity {
+            id: &self.instance_path.instance,
             service: &self.body.service_id,
             plan: &self.body.plan_id,
             organization: &self.body.organization_guid,

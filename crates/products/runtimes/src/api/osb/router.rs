@@ -7,8 +7,8 @@ use axum::middleware::from_fn;
 use axum::routing::{any, get, put};
 
 use super::{
-    Broker, Desk, OsbSettings, bind, binding_last_operation, catalog, deprovision, enter, fetch,
-    fetch_binding, last_operation, provision, unbind, update,
+    BrokerShared, BrokerState, OsbSettings, bind, binding_last_operation, catalog, deprovision, fetch,
+    fetch_binding, guard, last_operation, provision, unbind, update,
 };
 use server::Shared;
 
@@ -19,15 +19,15 @@ use server::http;
 const PREFIXES: [&str; 3] = ["/v2", "/oauth/v2", "/oauth/{region}/v2"];
 
 pub(crate) fn router(app: &Shared, offered: Arc<Catalog>, settings: OsbSettings) -> Router {
-    let listing = catalog::Listing::new(&offered, &settings);
-    let broker = Arc::new(Broker { app: Shared::clone(app), settings, catalog: offered, listing });
+    let listing = catalog::CatalogListing::new(&offered, &settings);
+    let broker = Arc::new(BrokerShared { app: Shared::clone(app), settings, catalog: offered, listing });
     let routes = PREFIXES.into_iter().fold(Router::new(), below);
     let routes = routes.method_not_allowed_fallback(http::method_not_allowed);
-    http::serve(routes, broker).layer(from_fn(enter::identified))
+    http::serve(routes, broker).layer(from_fn(guard::identified))
 }
 
 /// Adds everything below one prefix. What does not exist there is refused by the broker and by nobody else.
-fn below(router: Router<Desk>, prefix: &str) -> Router<Desk> {
+fn below(router: Router<BrokerState>, prefix: &str) -> Router<BrokerState> {
     let instance = format!("{prefix}/service_instances/{{instance_id}}");
     let binding = format!("{instance}/service_bindings/{{binding_id}}");
     let nowhere = || any(http::no_such_path);

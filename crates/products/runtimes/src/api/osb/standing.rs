@@ -1,26 +1,26 @@
 //! What is known of an instance or of a binding: its record, and where it is in its life.
 
-use crate::model::{BIND, Binding, Instance, Status, UNBIND};
+use crate::model::{BIND, Binding, InstanceRecord, Status, UNBIND};
 use engine::secret::{ExposeSecret, Sealed, Sealer};
-use engine::store::{Expect, Portrait, ResourceRow};
+use engine::store::{Expect, RecordUpdate, ResourceRow};
 use engine::{Phase, Resource};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use tracing::error;
 
-use super::Broker;
+use super::BrokerShared;
 use super::wire;
 use server::http::Failure;
 use server::principal::Principal;
 
 /// A record together with the row that has it.
-pub(crate) struct Known<R> {
+pub(crate) struct StoredRecord<R> {
     pub(crate) row: ResourceRow,
     pub(crate) record: R,
     pub(crate) status: Status,
 }
 
-impl<R> Known<R> {
+impl<R> StoredRecord<R> {
     pub(crate) fn expect(&self) -> Expect {
         Expect::Version(self.row.version)
     }
@@ -31,13 +31,13 @@ impl<R> Known<R> {
     }
 }
 
-impl Broker {
+impl BrokerShared {
     /// The instance with this id, if it is one of the caller's platform.
     pub(crate) async fn instance(
         &self,
         caller: &Principal,
         id: &str,
-    ) -> Result<Option<Known<Instance>>, Failure> {
+    ) -> Result<Option<StoredRecord<InstanceRecord>>, Failure> {
         let known = self.instance_of_any_platform(id).await?;
         Ok(known.filter(|known| caller.is_of_platform(&known.record.platform)))
     }
@@ -46,11 +46,13 @@ impl Broker {
     pub(crate) async fn instance_of_any_platform(
         &self,
         id: &str,
-    ) -> Result<Option<Known<Instance>>, Failure> {
-        let Some(row) = self.app.engine.resource(&Instance::resource(id)).await? else { return Ok(None) };
-        let record: Instance = read(&row)?;
+    ) -> Result<Option<StoredRecord<InstanceRecord>>, Failure> {
+        let Some(row) = self.app.engine.resource(&InstanceRecord::resource(id)).await? else {
+            return Ok(None);
+        };
+        let record: InstanceRecord = read(&row)?;
         let status = record.status(row.workflow.as_deref(), row.phase);
-        Ok(Some(Known { row, record, status }))
+        Ok(Some(StoredRecord { row, record, status }))
     }
 
     pub(crate) async fn binding(
@@ -58,16 +60,16 @@ impl Broker {
         caller: &Principal,
         instance: &str,
         id: &str,
-    ) -> Result<Option<Known<Binding>>, Failure> {
+    ) -> Result<Option<StoredRecord<Binding>>, Failure> {
         let name = Binding::resource(instance, id);
         let Some(row) = self.app.engine.resource(&name).await? else { return Ok(None) };
         let record: Binding = read(&row)?;
         let status = binding_status(&row);
-        let known = Known { row, record, status };
+        let known = StoredRecord { row, record, status };
         Ok(Some(known).filter(|known| caller.is_of_platform(&known.record.platform)))
     }
 
-    pub(crate) fn sealer<R>(&self, known: &Known<R>) -> Sealer {
+    pub(crate) fn sealer<R>(&self, known: &StoredRecord<R>) -> Sealer {
         self.app.engine.sealer(&known.row.tenant, &known.row.name)
     }
 
@@ -76,12 +78,12 @@ impl Broker {
         row.gone_at.is_none() && row.due_at.is_some_and(|due_at| due_at <= self.app.engine.now())
     }
 
-    pub(crate) fn parameters(&self, known: &Known<Binding>) -> Result<Map<String, Value>, Failure> {
+    pub(crate) fn parameters(&self, known: &StoredRecord<Binding>) -> Result<Map<String, Value>, Failure> {
         open(&known.record.parameters, &self.sealer(known))
     }
 
     /// The answer that has the credentials.
-    pub(crate) fn credentials(&self, known: &Known<Binding>) -> Result<wire::Binding, Failure> {
+    pub(crate) fn credentials(&self, known: &StoredRecord<Binding>) -> Result<wire::Binding, Failure> {
         let sealed = known.record.kubeconfig.as_ref().ok_or_else(|| broken("a binding has no kubeconfig"))?;
         let kubeconfig = self.sealer(known).open(sealed).map_err(|error| broken(&error.to_string()))?;
         let expires_at = known.record.expires_at.map(|at| at.to_string());
@@ -121,8 +123,8 @@ fn read<R: DeserializeOwned>(row: &ResourceRow) -> Result<R, Failure> {
         .map_err(|error| broken(&format!("the record of {} cannot be read: {error}", row.name)))
 }
 
-pub(crate) fn portrait(record: &impl Resource) -> Result<Portrait, Failure> {
-    record.portrait().map_err(|error| broken(&error))
+pub(crate) fn record_update(record: &impl Resource) -> Result<RecordUpdate, Failure> {
+    record.record_update().map_err(|error| broken(&error))
 }
 
 /// Something of ours is not as it must be.

@@ -8,20 +8,20 @@ use tracing::warn;
 
 use super::error;
 use super::standing::broken;
-use super::{Broker, wire};
+use super::{BrokerShared, wire};
 use server::http::Failure;
 
 /// How often a request looks again because somebody else was faster. Every time somebody got on, so this many
 /// others may ask for the same thing at once.
 pub(crate) const ATTEMPTS_MAX: usize = 100;
 
-impl Broker {
+impl BrokerShared {
     /// `None` when another request has changed the record: look again.
     pub(crate) async fn submit<W: Workflow>(
         &self,
-        order: Submission<'_, W>,
+        submission: Submission<'_, W>,
     ) -> Result<Option<OperationId>, Failure> {
-        match self.app.engine.submit(order).await {
+        match self.app.engine.submit(submission).await {
             Ok(accepted) => Ok(Some(accepted.id)),
             Err(error) => refused(error).map_or(Ok(None), Err),
         }

@@ -5,14 +5,14 @@ use crate::workflows::unbind::{Params, Unbind};
 use axum::Extension;
 use axum::extract::State;
 use axum::response::Response;
-use engine::{Alongside, OperationId, Submission};
+use engine::{OperationId, RecordWrites, Submission};
 
-use super::decide::{Call, Decision, decide};
+use super::decide::{Decision, OsbCall, decide};
 use super::error;
-use super::place::{Hints, Place};
-use super::standing::{Known, broken};
+use super::instance_path::{InstancePath, QueryParams};
+use super::standing::{StoredRecord, broken};
 use super::submit::{ATTEMPTS_MAX, done, under_way};
-use super::{Broker, Desk, wire};
+use super::{BrokerShared, BrokerState, wire};
 use server::http::Failure;
 use server::principal::Principal;
 
@@ -31,38 +31,42 @@ use server::principal::Principal;
     )
 )]
 pub(crate) async fn unbind(
-    State(broker): State<Desk>,
-    place: Place,
-    hints: Hints,
+    State(broker): State<BrokerState>,
+    instance_path: InstancePath,
+    query_params: QueryParams,
     Extension(caller): Extension<Principal>,
 ) -> Result<Response, Failure> {
-    let (service, plan) = hints.service_and_plan()?;
-    if let Err(refusal) = broker.plan(service, plan) {
+    let (service, plan) = query_params.service_and_plan()?;
+    if let Err(osb_error) = broker.plan(service, plan) {
         // A binding may outlive its plan.
-        let known = broker.binding(&caller, &place.instance, &place.binding).await?;
+        let known = broker.binding(&caller, &instance_path.instance, &instance_path.binding).await?;
         let is_of = |record: &Binding| record.service_id == service && record.plan_id == plan;
-        known.filter(|known| is_of(&known.record)).ok_or(refusal)?;
+        known.filter(|known| is_of(&known.record)).ok_or(osb_error)?;
     }
-    let later = hints.accepts_incomplete && !broker.settings().compat_keb;
+    let later = query_params.accepts_incomplete && !broker.settings().compat_keb;
     for _ in 0..ATTEMPTS_MAX {
-        match attempt(&broker, &place, &caller).await? {
+        match attempt(&broker, &instance_path, &caller).await? {
             None => {}
             Some(id) if later => {
                 let operation = Some(id.to_string());
                 return Ok(under_way(wire::Accepted { operation, ..wire::Accepted::default() }));
             }
-            Some(id) => return at_once(&broker, &place, &caller, id).await,
+            Some(id) => return at_once(&broker, &instance_path, &caller, id).await,
         }
     }
     Err(error::busy())
 }
 
 /// The operation that takes them back. `None` when somebody else was faster: look again.
-async fn attempt(broker: &Broker, place: &Place, caller: &Principal) -> Result<Option<OperationId>, Failure> {
-    let Some(known) = broker.binding(caller, &place.instance, &place.binding).await? else {
-        return Err(Decision::Gone.refusal("service binding"));
+async fn attempt(
+    broker: &BrokerShared,
+    instance_path: &InstancePath,
+    caller: &Principal,
+) -> Result<Option<OperationId>, Failure> {
+    let Some(known) = broker.binding(caller, &instance_path.instance, &instance_path.binding).await? else {
+        return Err(Decision::Gone.osb_error("service binding"));
     };
-    match decide(Some(known.status), Call::Delete) {
+    match decide(Some(known.status), OsbCall::Delete) {
         Decision::Start => take_back(broker, &known, None, caller).await,
         Decision::Supersede => {
             let reason = "the platform deleted the binding while it was being made";
@@ -72,17 +76,17 @@ async fn attempt(broker: &Broker, place: &Place, caller: &Principal) -> Result<O
         Decision::SameOperation => {
             known.row.operation.map(Some).ok_or_else(|| broken("nobody deletes a binding"))
         }
-        other => Err(other.refusal("service binding")),
+        other => Err(other.osb_error("service binding")),
     }
 }
 
 async fn take_back(
-    broker: &Broker,
-    known: &Known<Binding>,
+    broker: &BrokerShared,
+    known: &StoredRecord<Binding>,
     supersedes: Option<(OperationId, String)>,
     caller: &Principal,
 ) -> Result<Option<OperationId>, Failure> {
-    let Known { row, record, .. } = known;
+    let StoredRecord { row, record, .. } = known;
     let owner = broker.instance(caller, &record.instance_id).await?.map(|owner| owner.record);
     let (account, subaccount) =
         owner.as_ref().map(|owner| (owner.account.as_str(), owner.subaccount.as_str())).unwrap_or_default();
@@ -94,19 +98,19 @@ async fn take_back(
         subaccount: subaccount.to_owned(),
     };
     let queue = supersedes.is_some();
-    let along = Alongside { subject: Some((known.expect(), None)), supersedes, ..Alongside::default() };
-    let order = Submission::<Unbind>::new(&row.tenant, &caller.name, &params);
-    broker.submit(Submission { resource: Some(&row.name), queue, along, ..order }).await
+    let along = RecordWrites { subject: Some((known.expect(), None)), supersedes, ..RecordWrites::default() };
+    let submission = Submission::<Unbind>::new(&row.tenant, &caller.name, &params);
+    broker.submit(Submission { resource: Some(&row.name), queue, along, ..submission }).await
 }
 
 async fn at_once(
-    broker: &Broker,
-    place: &Place,
+    broker: &BrokerShared,
+    instance_path: &InstancePath,
     caller: &Principal,
     operation: OperationId,
 ) -> Result<Response, Failure> {
-    broker.wait_for(&Binding::resource(&place.instance, &place.binding), operation).await?;
-    let known = broker.binding(caller, &place.instance, &place.binding).await?;
+    broker.wait_for(&Binding::resource(&instance_path.instance, &instance_path.binding), operation).await?;
+    let known = broker.binding(caller, &instance_path.instance, &instance_path.binding).await?;
     match known {
         Some(known) if known.status == Status::DeprovisionFailed => {
             let progress = broker.newest(&known.row).await?;

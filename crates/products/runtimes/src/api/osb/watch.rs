@@ -4,10 +4,10 @@ use engine::OperationId;
 use engine::store::ResourceRow;
 use tokio::time::timeout;
 
-use super::{Broker, error};
-use server::http::{Failure, News};
+use super::{BrokerShared, error};
+use server::http::{Failure, OperationEvents};
 
-impl Broker {
+impl BrokerShared {
     /// Returns when the operation is over, or another one has taken its place. A platform does not wait long: then it is
     /// told that it takes too long, and cleans up after itself.
     pub(crate) async fn wait_for(&self, resource: &str, operation: OperationId) -> Result<(), Failure> {
@@ -16,12 +16,12 @@ impl Broker {
     }
 
     async fn watch(&self, resource: &str, operation: OperationId) -> Result<(), Failure> {
-        let mut news = News::of(&self.app, Some(operation));
+        let mut updates = OperationEvents::of(&self.app, Some(operation));
         let is_open = |row: ResourceRow| {
             row.operation == Some(operation) && row.phase.is_some_and(|phase| !phase.is_final())
         };
         while self.app.engine.resource(resource).await?.is_some_and(is_open) {
-            news.next().await;
+            updates.next().await;
         }
         Ok(())
     }

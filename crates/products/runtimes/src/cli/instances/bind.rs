@@ -9,13 +9,13 @@ use clap::Args;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::locate::{Plan, known, locate};
+use super::locate::{LocatedPlan, known, locate};
 use super::params::{ContextArgs, ParamArgs};
-use super::wait::{WaitArgs, Watch, in_words};
+use super::wait::{WaitArgs, WaitTarget, in_words};
 use super::{PlanArgs, given_or_new};
-use crate::client::{Action, Binding, Broker, State, Subject, plain};
+use crate::client::{Binding, BrokerClient, OperationSubject, SchemaAction, State, plain};
 use app::cli::Global;
-use app::cmd::wait::Ended;
+use app::cmd::wait::WaitResult;
 use app::exit::Exit;
 use app::output::{self, Cell, Format, Table, note, printable};
 use app::paths::replace_file;
@@ -52,12 +52,12 @@ pub(super) struct BindArgs {
     waiting: WaitArgs,
 }
 
-pub(super) async fn run(global: &Global, args: &BindArgs, broker: &Broker) -> Result<Exit> {
+pub(super) async fn run(global: &Global, args: &BindArgs, broker: &BrokerClient) -> Result<Exit> {
     let catalog = broker.catalog().await?;
     let plan = known(locate(broker, &catalog, &args.id, &args.plan).await?, &args.id)?;
-    let parameters = args.params.read(plan.offer.map(|offer| offer.plan), Action::Bind)?;
+    let parameters = args.params.read(plan.offer.map(|offer| offer.plan), SchemaAction::Bind)?;
     let context = if args.context.is_empty() { None } else { Some(args.context.read()?) };
-    let subject = Subject::binding(&args.id, &given_or_new(args.binding_id.as_deref()));
+    let subject = OperationSubject::binding(&args.id, &given_or_new(args.binding_id.as_deref()));
     let body = BindBody {
         service_id: Some(plan.ids.service.clone()),
         plan_id: Some(plan.ids.plan.clone()),
@@ -96,23 +96,23 @@ pub(super) async fn run(global: &Global, args: &BindArgs, broker: &Broker) -> Re
 /// An exit when there is no binding to fetch.
 async fn waited(
     args: &BindArgs,
-    broker: &Broker,
-    subject: &Subject,
-    plan: &Plan<'_>,
+    broker: &BrokerClient,
+    subject: &OperationSubject,
+    plan: &LocatedPlan<'_>,
     operation: Option<&str>,
 ) -> Result<Option<Exit>> {
     note(format!("binding {}", binding_id(subject)));
     let limit = args.waiting.limit(plan.polling_seconds());
-    let watch = Watch { subject, ids: Some(&plan.ids), operation, is_removal: false, limit };
+    let watch = WaitTarget { subject, ids: Some(&plan.ids), operation, is_removal: false, limit };
     match watch.wait(broker).await? {
-        Ended::Left(exit) => Ok(Some(exit)),
-        Ended::With(last) if last.state == State::Succeeded => {
+        WaitResult::Left(exit) => Ok(Some(exit)),
+        WaitResult::With(last) if last.state == State::Succeeded => {
             if !plan.bindings_retrievable() {
                 note("the catalog does not say that bindings can be fetched; trying all the same");
             }
             Ok(None)
         }
-        Ended::With(last) => {
+        WaitResult::With(last) => {
             note(in_words(&last));
             let id = binding_id(subject);
             let unbind = app::hint::command(&format!("instances unbind {} {id}", args.id));
@@ -123,14 +123,19 @@ async fn waited(
 }
 
 #[derive(Debug, Serialize)]
-struct Bound<'a> {
+struct BindingOutput<'a> {
     id: &'a str,
     binding_id: &'a str,
     #[serde(flatten)]
     binding: Binding,
 }
 
-fn hand_over(global: &Global, args: &BindArgs, subject: &Subject, mut binding: Binding) -> Result<Exit> {
+fn hand_over(
+    global: &Global,
+    args: &BindArgs,
+    subject: &OperationSubject,
+    mut binding: Binding,
+) -> Result<Exit> {
     let id = binding_id(subject);
     if let Some(path) = &args.kubeconfig {
         save_kubeconfig(&mut binding, path)
@@ -139,7 +144,10 @@ fn hand_over(global: &Global, args: &BindArgs, subject: &Subject, mut binding: B
     }
     match global.output {
         Format::Json | Format::Yaml => {
-            output::print_value(global.output, &Bound { id: &subject.instance, binding_id: id, binding })?;
+            output::print_value(
+                global.output,
+                &BindingOutput { id: &subject.instance, binding_id: id, binding },
+            )?;
         }
         Format::Name => output::data(&printable(id))?,
         Format::Table | Format::Wide => output::data(&for_people(id, &binding))?,
@@ -183,7 +191,7 @@ fn lines(text: &str) -> String {
     text.lines().map(printable).collect::<Vec<_>>().join("\n")
 }
 
-fn binding_id(subject: &Subject) -> &str {
+fn binding_id(subject: &OperationSubject) -> &str {
     subject.binding.as_deref().unwrap_or_default()
 }
 

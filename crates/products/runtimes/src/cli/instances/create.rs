@@ -7,10 +7,10 @@ use clap::Args;
 use serde_json::{Map, Value};
 
 use super::given_or_new;
-use super::outcome::{Asked, Verb};
+use super::outcome::{AcceptedChange, ChangeVerb};
 use super::params::{ContextArgs, ParamArgs};
 use super::wait::WaitArgs;
-use crate::client::{Action, Broker, Subject};
+use crate::client::{BrokerClient, OperationSubject, SchemaAction};
 use app::cli::Global;
 use app::exit::Exit;
 use app::output::note;
@@ -48,10 +48,10 @@ pub(super) struct CreateArgs {
     waiting: WaitArgs,
 }
 
-pub(super) async fn run(global: &Global, args: &CreateArgs, broker: &Broker) -> Result<Exit> {
+pub(super) async fn run(global: &Global, args: &CreateArgs, broker: &BrokerClient) -> Result<Exit> {
     let catalog = broker.catalog().await?;
     let offer = catalog.find(args.service.as_deref(), &args.plan)?;
-    let parameters = args.params.read(Some(offer.plan), Action::Create)?;
+    let parameters = args.params.read(Some(offer.plan), SchemaAction::Create)?;
     let context = args.context.read()?;
     let id = given_or_new(args.id.as_deref());
     let body = ProvisionBody {
@@ -73,9 +73,9 @@ pub(super) async fn run(global: &Global, args: &CreateArgs, broker: &Broker) -> 
             return Err(error.into());
         }
     };
-    let asked = Asked {
-        verb: Verb::Create,
-        subject: Subject::instance(&id),
+    let asked = AcceptedChange {
+        verb: ChangeVerb::Create,
+        subject: OperationSubject::instance(&id),
         ids: Some(offer.ids()),
         plan: &offer.plan.name,
         limit: args.waiting.limit(offer.plan.maximum_polling_duration),

@@ -5,9 +5,9 @@ use clap::Args;
 
 use super::PlanArgs;
 use super::locate::{Located, known, locate};
-use super::outcome::{Asked, Verb};
+use super::outcome::{AcceptedChange, ChangeVerb};
 use super::wait::WaitArgs;
-use crate::client::{Broker, Subject};
+use crate::client::{BrokerClient, OperationSubject};
 use app::cli::Global;
 use app::exit::Exit;
 use app::output::{note, printable};
@@ -36,7 +36,7 @@ pub(super) struct DeleteArgs {
     waiting: WaitArgs,
 }
 
-pub(super) async fn run(global: &Global, args: &DeleteArgs, broker: &Broker) -> Result<Exit> {
+pub(super) async fn run(global: &Global, args: &DeleteArgs, broker: &BrokerClient) -> Result<Exit> {
     let catalog = broker.catalog().await?;
     let plan = match locate(broker, &catalog, &args.id, &args.plan).await? {
         Located::Gone => return Ok(gone(&args.id)),
@@ -49,13 +49,14 @@ pub(super) async fn run(global: &Global, args: &DeleteArgs, broker: &Broker) -> 
         note("nothing was deleted");
         return Ok(Exit::ERROR);
     }
-    let subject = Subject::instance(&args.id);
+    let subject = OperationSubject::instance(&args.id);
     let reply = match broker.delete(&subject, &plan.ids).await {
         Err(error) if error.status() == Some(410) => return Ok(gone(&args.id)),
         reply => reply?,
     };
     let limit = args.waiting.limit(plan.polling_seconds());
-    let asked = Asked { verb: Verb::Delete, subject, ids: Some(plan.ids.clone()), plan: name, limit };
+    let asked =
+        AcceptedChange { verb: ChangeVerb::Delete, subject, ids: Some(plan.ids.clone()), plan: name, limit };
     asked.see_through(global, broker, &reply, &args.waiting).await
 }
 

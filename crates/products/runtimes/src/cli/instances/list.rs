@@ -6,10 +6,10 @@ use clap::Args;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::client::{Broker, plain};
+use crate::client::{BrokerClient, plain};
 use app::cli::Global;
 use app::exit::Exit;
-use app::output::{self, Answer, Cell, Table, note, printable};
+use app::output::{self, Cell, Render, Table, note, printable};
 
 /// The most that is asked for in one call.
 const PAGE_MAX: usize = 100;
@@ -40,11 +40,11 @@ pub(super) struct ListArgs {
 }
 
 #[derive(Debug, Serialize)]
-struct Runtimes {
+struct InstanceTable {
     items: Vec<Value>,
 }
 
-impl Answer for Runtimes {
+impl Render for InstanceTable {
     fn table(&self, is_wide: bool) -> Table {
         let mut columns = vec!["ID", "PLAN", "REGION", "STATE", "CREATED"];
         columns.extend(if is_wide { WIDE.map(|(title, _)| title).to_vec() } else { vec![] });
@@ -72,7 +72,7 @@ fn word(item: &Value, path: &str) -> Option<String> {
     item.pointer(path).map(plain).filter(|text| !text.is_empty())
 }
 
-pub(super) async fn run(global: &Global, args: &ListArgs, broker: &Broker) -> Result<Exit> {
+pub(super) async fn run(global: &Global, args: &ListArgs, broker: &BrokerClient) -> Result<Exit> {
     let limit = if args.all { usize::MAX } else { args.limit };
     let (mut items, mut next): (Vec<Value>, Option<String>) = (Vec::new(), None);
     loop {
@@ -89,7 +89,7 @@ pub(super) async fn run(global: &Global, args: &ListArgs, broker: &Broker) -> Re
     items.reverse();
     let has_more = items.len() > limit;
     items.truncate(limit);
-    output::print(global.output, &Runtimes { items })?;
+    output::print(global.output, &InstanceTable { items })?;
     if has_more {
         note("there are more: use --limit or --all");
     }

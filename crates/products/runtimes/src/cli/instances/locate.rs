@@ -3,12 +3,12 @@
 use anyhow::{Result, bail};
 
 use super::PlanArgs;
-use crate::client::{Broker, Catalog, Ids, Offer, State, Subject};
+use crate::client::{BrokerClient, Catalog, Ids, OfferedPlan, OperationSubject, State};
 
 /// What is known about the plan of an instance.
 #[derive(Debug)]
 pub(super) enum Located<'c> {
-    Known(Plan<'c>),
+    Known(LocatedPlan<'c>),
     /// The instance is there, but the broker does not say more.
     Unknown,
     /// The broker knows of no such instance.
@@ -17,12 +17,12 @@ pub(super) enum Located<'c> {
 
 /// The ids, and the offer where the catalog still has it.
 #[derive(Debug)]
-pub(super) struct Plan<'c> {
+pub(super) struct LocatedPlan<'c> {
     pub(super) ids: Ids,
-    pub(super) offer: Option<Offer<'c>>,
+    pub(super) offer: Option<OfferedPlan<'c>>,
 }
 
-impl Plan<'_> {
+impl LocatedPlan<'_> {
     pub(super) fn polling_seconds(&self) -> Option<u64> {
         self.offer.and_then(|offer| offer.plan.maximum_polling_duration)
     }
@@ -32,15 +32,15 @@ impl Plan<'_> {
     }
 }
 
-impl<'c> From<Offer<'c>> for Plan<'c> {
-    fn from(offer: Offer<'c>) -> Plan<'c> {
-        Plan { ids: offer.ids(), offer: Some(offer) }
+impl<'c> From<OfferedPlan<'c>> for LocatedPlan<'c> {
+    fn from(offer: OfferedPlan<'c>) -> LocatedPlan<'c> {
+        LocatedPlan { ids: offer.ids(), offer: Some(offer) }
     }
 }
 
 /// By what the user says, by what the broker says, or because there is only one.
 pub(super) async fn locate<'c>(
-    broker: &Broker,
+    broker: &BrokerClient,
     catalog: &'c Catalog,
     id: &str,
     args: &PlanArgs,
@@ -53,12 +53,12 @@ pub(super) async fn locate<'c>(
             Ok(instance) => {
                 if let (Some(service), Some(plan)) = (instance.service_id, instance.plan_id) {
                     let ids = Ids { service, plan };
-                    return Ok(Located::Known(Plan { offer: catalog.offer_of(&ids), ids }));
+                    return Ok(Located::Known(LocatedPlan { offer: catalog.offer_of(&ids), ids }));
                 }
             }
             // It is also absent while it is being made, and after that has failed.
             Err(error) if error.is_absent() => {
-                match broker.last_operation(&Subject::instance(id), None, None).await {
+                match broker.last_operation(&OperationSubject::instance(id), None, None).await {
                     // What was made could be fetched, so what succeeded was its end.
                     Ok(last) if last.body.state == State::Succeeded => return Ok(Located::Gone),
                     Ok(_) => {}
@@ -77,7 +77,7 @@ pub(super) async fn locate<'c>(
 }
 
 /// The plan, or why there is none.
-pub(super) fn known<'c>(located: Located<'c>, id: &str) -> Result<Plan<'c>> {
+pub(super) fn known<'c>(located: Located<'c>, id: &str) -> Result<LocatedPlan<'c>> {
     match located {
         Located::Known(plan) => Ok(plan),
         Located::Unknown => {

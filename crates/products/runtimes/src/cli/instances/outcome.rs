@@ -6,38 +6,38 @@ use anyhow::Result;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::wait::{WaitArgs, Watch, in_words, way_back};
-use crate::client::{Broker, Changed, Ids, LastOperation, Reply, State, Subject};
+use super::wait::{WaitArgs, WaitTarget, in_words, way_back};
+use crate::client::{BrokerAnswer, BrokerClient, Changed, Ids, LastOperation, OperationSubject, State};
 use app::cli::Global;
 use app::client::aftermath;
-use app::cmd::wait::Ended;
+use app::cmd::wait::WaitResult;
 use app::exit::Exit;
 use app::output::{self, Format, note, printable};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verb {
+pub(super) enum ChangeVerb {
     Create,
     Update,
     Delete,
     Unbind,
 }
 
-impl Verb {
+impl ChangeVerb {
     fn done(self) -> &'static str {
         match self {
-            Verb::Create => "is created",
-            Verb::Update => "is updated",
-            Verb::Delete => "is deleted",
-            Verb::Unbind => "is unbound",
+            ChangeVerb::Create => "is created",
+            ChangeVerb::Update => "is updated",
+            ChangeVerb::Delete => "is deleted",
+            ChangeVerb::Unbind => "is unbound",
         }
     }
 }
 
 /// A change that a broker has accepted.
 #[derive(Debug)]
-pub(super) struct Asked<'a> {
-    pub(super) verb: Verb,
-    pub(super) subject: Subject,
+pub(super) struct AcceptedChange<'a> {
+    pub(super) verb: ChangeVerb,
+    pub(super) subject: OperationSubject,
     /// After a change of the plan, the old one.
     pub(super) ids: Option<Ids>,
     /// How people call the plan.
@@ -47,7 +47,7 @@ pub(super) struct Asked<'a> {
 
 /// What scripts get to see.
 #[derive(Debug, Serialize)]
-struct Outcome<'a> {
+struct ChangeOutcome<'a> {
     id: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     binding_id: Option<&'a str>,
@@ -62,16 +62,16 @@ struct Outcome<'a> {
     metadata: Option<&'a Value>,
 }
 
-impl Asked<'_> {
+impl AcceptedChange<'_> {
     pub(super) async fn see_through(
         &self,
         global: &Global,
-        broker: &Broker,
-        reply: &Reply<Changed>,
+        broker: &BrokerClient,
+        reply: &BrokerAnswer<Changed>,
         waiting: &WaitArgs,
     ) -> Result<Exit> {
         let is_data = matches!(global.output, Format::Json | Format::Yaml);
-        if !is_data && (self.verb == Verb::Create || global.output == Format::Name) {
+        if !is_data && (self.verb == ChangeVerb::Create || global.output == Format::Name) {
             // Before the wait, so that a wait that is broken off has said what it waited for.
             output::data(&printable(&self.subject.instance))?;
         }
@@ -88,16 +88,16 @@ impl Asked<'_> {
             }
             return Ok(Exit::GOOD);
         }
-        let watch = Watch {
+        let watch = WaitTarget {
             subject: &self.subject,
             ids: self.ids.as_ref(),
             operation: reply.body.operation.as_deref(),
-            is_removal: matches!(self.verb, Verb::Delete | Verb::Unbind),
+            is_removal: matches!(self.verb, ChangeVerb::Delete | ChangeVerb::Unbind),
             limit: self.limit,
         };
         match watch.wait(broker).await? {
-            Ended::Left(exit) => Ok(exit),
-            Ended::With(last) => {
+            WaitResult::Left(exit) => Ok(exit),
+            WaitResult::With(last) => {
                 self.print(global, &reply.body, last.state, last.description.as_deref())?;
                 Ok(self.settled(&reply.body, &last))
             }
@@ -112,7 +112,7 @@ impl Asked<'_> {
         }
         note(in_words(last));
         aftermath(last.instance_usable, last.update_repeatable).for_each(note);
-        if self.verb == Verb::Create {
+        if self.verb == ChangeVerb::Create {
             let (id, plan) = (&self.subject.instance, printable(self.plan));
             let delete = app::hint::command(&format!("instances delete {id} --plan {plan}"));
             note(format!("remove what is left: {delete}"));
@@ -128,7 +128,7 @@ impl Asked<'_> {
     }
 
     fn dashboard(&self, body: &Changed) {
-        if let Some(url) = body.dashboard_url.as_deref().filter(|_| self.verb != Verb::Delete) {
+        if let Some(url) = body.dashboard_url.as_deref().filter(|_| self.verb != ChangeVerb::Delete) {
             note(format!("dashboard: {}", printable(url)));
         }
     }
@@ -137,7 +137,7 @@ impl Asked<'_> {
         if !matches!(global.output, Format::Json | Format::Yaml) {
             return Ok(());
         }
-        let outcome = Outcome {
+        let outcome = ChangeOutcome {
             id: &self.subject.instance,
             binding_id: self.subject.binding.as_deref(),
             state,

@@ -4,7 +4,7 @@ use anyhow::{Result, bail};
 use clap::Args;
 use serde_json::{Map, Value};
 
-use crate::client::{Action, Parameters, Plan, guessed};
+use crate::client::{Parameters, SchemaAction, ServicePlan, guessed};
 use app::given::{object, pair};
 use app::output::{note, printable};
 
@@ -24,7 +24,11 @@ impl ParamArgs {
     }
 
     /// The whole, with single ones laid over it.
-    pub(super) fn read(&self, plan: Option<&Plan>, action: Action) -> Result<Map<String, Value>> {
+    pub(super) fn read(
+        &self,
+        plan: Option<&ServicePlan>,
+        action: SchemaAction,
+    ) -> Result<Map<String, Value>> {
         let known = plan.and_then(|plan| Parameters::of(plan, action));
         let mut params =
             self.params.as_deref().map(|given| object("--params", given)).transpose()?.unwrap_or_default();
@@ -88,7 +92,7 @@ mod tests {
         ParamArgs { single, params: params.map(str::to_owned) }
     }
 
-    fn plan(is_closed: bool) -> Plan {
+    fn plan(is_closed: bool) -> ServicePlan {
         serde_json::from_value(json!({"id": "p", "name": "p", "schemas": {"service_instance": {"create": {
             "parameters": {
                 "additionalProperties": !is_closed,
@@ -102,10 +106,10 @@ mod tests {
     fn single_parameters_win_and_have_the_type_of_the_plan() {
         let args = args(Some(r#"{"name": "a", "x": [1]}"#), &["name=7", "nodes=7", "free=true", "y=a=b"]);
         let expected = json!({"name": "7", "nodes": 7, "x": [1], "free": true, "y": "a=b"});
-        let read = args.read(Some(&plan(false)), Action::Create).unwrap();
+        let read = args.read(Some(&plan(false)), SchemaAction::Create).unwrap();
         assert_eq!(Value::Object(read), expected);
         let guessed = json!({"name": 7, "nodes": 7, "x": [1], "free": true, "y": "a=b"});
-        assert_eq!(Value::Object(args.read(None, Action::Create).unwrap()), guessed);
+        assert_eq!(Value::Object(args.read(None, SchemaAction::Create).unwrap()), guessed);
     }
 
     #[test]
@@ -122,7 +126,7 @@ mod tests {
             (Some("no/such/file"), "nodes=1", "cannot read no/such/file"),
             (Some(path), "nodes=1", "expected an object"),
         ] {
-            let error = args(params, &[single]).read(Some(&plan(true)), Action::Create).unwrap_err();
+            let error = args(params, &[single]).read(Some(&plan(true)), SchemaAction::Create).unwrap_err();
             let error = format!("{error:#}");
             assert!(error.contains(expected) && !error.contains("s3cret"), "{expected}: {error}");
         }

@@ -6,12 +6,14 @@ use clap::Args;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::wait::{WaitArgs, Watch, in_words};
-use crate::client::{Broker, Catalog, Ids, Instance, LastOperation, State, Subject, plain};
+use super::wait::{WaitArgs, WaitTarget, in_words};
+use crate::client::{
+    BrokerClient, Catalog, Ids, LastOperation, OperationSubject, ServiceInstance, State, plain,
+};
 use app::cli::Global;
-use app::cmd::wait::Ended;
+use app::cmd::wait::WaitResult;
 use app::exit::Exit;
-use app::output::{self, Answer, Cell, Mood, Table, note, printable};
+use app::output::{self, Cell, Mood, Render, Table, note, printable};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -34,7 +36,7 @@ pub(super) struct ShowArgs {
 }
 
 #[derive(Debug, Serialize)]
-struct Shown {
+struct InstanceDetail {
     id: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     binding_id: Option<String>,
@@ -43,12 +45,12 @@ struct Shown {
     #[serde(skip_serializing_if = "Option::is_none")]
     plan: Option<String>,
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
-    instance: Option<Instance>,
+    instance: Option<ServiceInstance>,
     #[serde(skip_serializing_if = "Option::is_none")]
     last_operation: Option<LastOperation>,
 }
 
-impl Answer for Shown {
+impl Render for InstanceDetail {
     fn table(&self, _is_wide: bool) -> Table {
         let mut table = Table::facts();
         let mut fact = |name: &str, cell: Cell| table.row([Cell::new(name), cell]);
@@ -87,8 +89,8 @@ impl Answer for Shown {
     }
 }
 
-pub(super) async fn run(global: &Global, args: &ShowArgs, broker: &Broker) -> Result<Exit> {
-    let subject = Subject { instance: args.id.clone(), binding: args.binding.clone() };
+pub(super) async fn run(global: &Global, args: &ShowArgs, broker: &BrokerClient) -> Result<Exit> {
+    let subject = OperationSubject { instance: args.id.clone(), binding: args.binding.clone() };
     let catalog = broker.catalog().await?;
     let mut last = match broker.last_operation(&subject, None, None).await {
         Ok(reply) => Some(reply.body),
@@ -100,10 +102,10 @@ pub(super) async fn run(global: &Global, args: &ShowArgs, broker: &Broker) -> Re
         |last: &Option<LastOperation>| last.as_ref().is_some_and(|it| it.state == State::InProgress);
     if args.waiting.wait && is_going(&last) {
         let limit = args.waiting.limit(None);
-        let watch = Watch { subject: &subject, ids: None, operation: None, is_removal: false, limit };
+        let watch = WaitTarget { subject: &subject, ids: None, operation: None, is_removal: false, limit };
         match watch.wait(broker).await {
-            Ok(Ended::Left(exit)) => return Ok(exit),
-            Ok(Ended::With(settled)) => last = Some(settled),
+            Ok(WaitResult::Left(exit)) => return Ok(exit),
+            Ok(WaitResult::With(settled)) => last = Some(settled),
             Err(error) if is_gone(&error) => {
                 note(format!("{} is gone", args.binding.as_ref().unwrap_or(&args.id)));
                 return Ok(Exit::GOOD);
@@ -131,7 +133,7 @@ fn is_gone(error: &anyhow::Error) -> bool {
 }
 
 /// Nothing while it is being made or changed, and nothing from brokers that do not tell.
-async fn fetched(broker: &Broker, catalog: &Catalog, id: &str) -> Result<Option<Instance>> {
+async fn fetched(broker: &BrokerClient, catalog: &Catalog, id: &str) -> Result<Option<ServiceInstance>> {
     if !catalog.services.iter().any(|service| service.instances_retrievable) {
         return Ok(None);
     }
@@ -145,14 +147,14 @@ async fn fetched(broker: &Broker, catalog: &Catalog, id: &str) -> Result<Option<
 fn shown(
     args: &ShowArgs,
     catalog: &Catalog,
-    instance: Option<Instance>,
+    instance: Option<ServiceInstance>,
     last: Option<LastOperation>,
-) -> Shown {
+) -> InstanceDetail {
     let ids = instance
         .as_ref()
         .and_then(|it| Some(Ids { service: it.service_id.clone()?, plan: it.plan_id.clone()? }));
     let offer = ids.and_then(|ids| catalog.offer_of(&ids));
-    Shown {
+    InstanceDetail {
         id: args.id.clone(),
         binding_id: args.binding.clone(),
         service: offer.map(|offer| offer.service.name.clone()),

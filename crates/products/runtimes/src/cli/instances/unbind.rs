@@ -5,9 +5,9 @@ use clap::Args;
 
 use super::PlanArgs;
 use super::locate::{Located, known, locate};
-use super::outcome::{Asked, Verb};
+use super::outcome::{AcceptedChange, ChangeVerb};
 use super::wait::WaitArgs;
-use crate::client::{Broker, Subject};
+use crate::client::{BrokerClient, OperationSubject};
 use app::cli::Global;
 use app::exit::Exit;
 use app::output::note;
@@ -31,20 +31,21 @@ pub(super) struct UnbindArgs {
     waiting: WaitArgs,
 }
 
-pub(super) async fn run(global: &Global, args: &UnbindArgs, broker: &Broker) -> Result<Exit> {
+pub(super) async fn run(global: &Global, args: &UnbindArgs, broker: &BrokerClient) -> Result<Exit> {
     let catalog = broker.catalog().await?;
     let plan = match locate(broker, &catalog, &args.id, &args.plan).await? {
         Located::Gone => return Ok(gone(args)),
         located => known(located, &args.id)?,
     };
-    let subject = Subject::binding(&args.id, &args.binding_id);
+    let subject = OperationSubject::binding(&args.id, &args.binding_id);
     let reply = match broker.delete(&subject, &plan.ids).await {
         Err(error) if error.status() == Some(410) => return Ok(gone(args)),
         reply => reply?,
     };
     let limit = args.waiting.limit(plan.polling_seconds());
     let name = plan.offer.map_or("", |offer| &offer.plan.name);
-    let asked = Asked { verb: Verb::Unbind, subject, ids: Some(plan.ids.clone()), plan: name, limit };
+    let asked =
+        AcceptedChange { verb: ChangeVerb::Unbind, subject, ids: Some(plan.ids.clone()), plan: name, limit };
     asked.see_through(global, broker, &reply, &args.waiting).await
 }
 

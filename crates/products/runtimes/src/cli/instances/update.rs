@@ -7,10 +7,10 @@ use serde_json::Map;
 
 use super::PlanArgs;
 use super::locate::{Located, known, locate};
-use super::outcome::{Asked, Verb};
+use super::outcome::{AcceptedChange, ChangeVerb};
 use super::params::{ContextArgs, ParamArgs};
 use super::wait::WaitArgs;
-use crate::client::{Action, Broker, Subject};
+use crate::client::{BrokerClient, OperationSubject, SchemaAction};
 use app::cli::Global;
 use app::exit::Exit;
 
@@ -40,7 +40,7 @@ pub(super) struct UpdateArgs {
     waiting: WaitArgs,
 }
 
-pub(super) async fn run(global: &Global, args: &UpdateArgs, broker: &Broker) -> Result<Exit> {
+pub(super) async fn run(global: &Global, args: &UpdateArgs, broker: &BrokerClient) -> Result<Exit> {
     if args.plan.is_none() && args.params.is_empty() && args.context.is_empty() {
         bail!("nothing to change: give --plan, --param, --params or --context");
     }
@@ -59,7 +59,7 @@ pub(super) async fn run(global: &Global, args: &UpdateArgs, broker: &Broker) -> 
     };
     let wanted = args.plan.as_deref().map(|plan| catalog.find(Some(&service_id), plan)).transpose()?;
     let offer = wanted.or_else(|| current.as_ref().and_then(|current| current.offer));
-    let parameters = args.params.read(offer.map(|offer| offer.plan), Action::Update)?;
+    let parameters = args.params.read(offer.map(|offer| offer.plan), SchemaAction::Update)?;
     let context = args.context.read()?;
     let previous = |plan: &str| Map::from_iter([("plan_id".to_owned(), plan.into())]);
     let body = UpdateBody {
@@ -71,9 +71,9 @@ pub(super) async fn run(global: &Global, args: &UpdateArgs, broker: &Broker) -> 
         ..UpdateBody::default()
     };
     let reply = broker.update(&args.id, &body).await?;
-    let asked = Asked {
-        verb: Verb::Update,
-        subject: Subject::instance(&args.id),
+    let asked = AcceptedChange {
+        verb: ChangeVerb::Update,
+        subject: OperationSubject::instance(&args.id),
         ids: current.map(|current| current.ids),
         plan: offer.map_or("", |offer| &offer.plan.name),
         limit: args.waiting.limit(offer.and_then(|offer| offer.plan.maximum_polling_duration)),

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use api::client::{Look, Pace};
+use api::client::{PollInterval, PollResult};
 use clap::Args;
 
-use crate::client::{Broker, Ids, LastOperation, Reply, State, Subject};
-use app::cmd::wait::{Ended, Waiting};
+use crate::client::{BrokerAnswer, BrokerClient, Ids, LastOperation, OperationSubject, State};
+use app::cmd::wait::{WaitResult, Waiting};
 use app::config::Period;
 use app::hint;
 use app::output::{ProgressPrinter, printable};
@@ -47,8 +47,8 @@ impl WaitArgs {
 
 /// What is waited for, and for how long.
 #[derive(Debug)]
-pub(super) struct Watch<'a> {
-    pub(super) subject: &'a Subject,
+pub(super) struct WaitTarget<'a> {
+    pub(super) subject: &'a OperationSubject,
     pub(super) ids: Option<&'a Ids>,
     pub(super) operation: Option<&'a str>,
     /// To be gone is what is wanted.
@@ -56,36 +56,36 @@ pub(super) struct Watch<'a> {
     pub(super) limit: Duration,
 }
 
-impl Watch<'_> {
-    pub(super) async fn wait(&self, broker: &Broker) -> Result<Ended<LastOperation>> {
+impl WaitTarget<'_> {
+    pub(super) async fn wait(&self, broker: &BrokerClient) -> Result<WaitResult<LastOperation>> {
         let look = async || {
             let look = broker.last_operation(self.subject, self.ids, self.operation).await;
-            let Reply { body, retry_after, .. } = match look {
+            let BrokerAnswer { body, retry_after, .. } = match look {
                 // What was to be removed is gone.
-                Err(error) if self.is_removal && error.is_absent() => return Ok(Look::over(REMOVED)),
+                Err(error) if self.is_removal && error.is_absent() => return Ok(PollResult::over(REMOVED)),
                 look => look?,
             };
             if body.state != State::InProgress {
-                return Ok(Look::over(body));
+                return Ok(PollResult::over(body));
             }
             let (words, pause) = (in_words(&body), retry_after.map(within_reason));
-            Ok(Look { pause, ..Look::going(body, words) })
+            Ok(PollResult { pause, ..PollResult::going(body, words) })
         };
-        let Subject { instance, binding } = self.subject;
+        let OperationSubject { instance, binding } = self.subject;
         let what = match binding {
             Some(binding) => format!("binding {binding}"),
             None => format!("instance {instance}"),
         };
         let (limit, way_back) = (self.limit, way_back(self.subject));
-        let pace = Pace::new(FIRST_PAUSE, LONGEST_PAUSE, Some(limit));
-        let waiting = Waiting { what, way_back, pace, limit };
+        let interval = PollInterval::new(FIRST_PAUSE, LONGEST_PAUSE, Some(limit));
+        let waiting = Waiting { what, way_back, interval, limit };
         waiting.until(&broker.http, &mut ProgressPrinter::to_stderr(), look).await
     }
 }
 
 /// How to see later what becomes of it.
-pub(super) fn way_back(subject: &Subject) -> String {
-    let Subject { instance, binding } = subject;
+pub(super) fn way_back(subject: &OperationSubject) -> String {
+    let OperationSubject { instance, binding } = subject;
     match binding {
         Some(binding) => hint::command(&format!("instances show {instance} --binding {binding} --wait")),
         None => hint::command(&format!("instances show {instance} --wait")),

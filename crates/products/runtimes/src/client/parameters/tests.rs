@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::*;
 
-fn plan(schema: &Value) -> Plan {
+fn plan(schema: &Value) -> ServicePlan {
     serde_json::from_value(json!({
         "id": "p", "name": "n", "schemas": {"service_instance": {"create": {"parameters": schema}}},
     }))
@@ -30,7 +30,7 @@ fn parameters() -> Parameters {
             "far": {"$ref": "https://elsewhere.example/x.json"},
         },
     });
-    Parameters::of(&plan(&schema), Action::Create).unwrap()
+    Parameters::of(&plan(&schema), SchemaAction::Create).unwrap()
 }
 
 #[test]
@@ -96,14 +96,14 @@ fn an_unknown_name_is_told_with_the_nearest_known_one() {
 
 #[test]
 fn only_a_schema_that_says_so_is_closed_and_no_schema_is_none() {
-    let of = |schema: Value| Parameters::of(&plan(&schema), Action::Create);
+    let of = |schema: Value| Parameters::of(&plan(&schema), SchemaAction::Create);
     assert!(!of(json!({"properties": {"a": {}}})).unwrap().is_closed);
     let pattern = json!({"properties": {}, "additionalProperties": false, "patternProperties": {"^x": {}}});
     assert!(!of(pattern).unwrap().is_closed);
     for nonsense in [json!(true), json!({}), json!({"properties": []}), json!(null), json!("x")] {
         assert!(of(nonsense.clone()).is_none(), "{nonsense}");
     }
-    assert!(Parameters::of(&plan(&json!({"properties": {}})), Action::Bind).is_none());
+    assert!(Parameters::of(&plan(&json!({"properties": {}})), SchemaAction::Bind).is_none());
     let odd = of(json!({"properties": {"a": 7, "b": {"type": 7, "enum": 7}}, "required": "a"})).unwrap();
     assert!(odd.list.iter().all(|it| it.kind() == "any" && !it.required && it.choice().is_none()));
 }

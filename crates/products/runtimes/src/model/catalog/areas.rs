@@ -24,13 +24,13 @@ impl Areas {
 
 impl<'de> Deserialize<'de> for Areas {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Areas, D::Error> {
-        deserializer.deserialize_map(InOrder)
+        deserializer.deserialize_map(OrderedAreas)
     }
 }
 
-struct InOrder;
+struct OrderedAreas;
 
-impl<'de> Visitor<'de> for InOrder {
+impl<'de> Visitor<'de> for OrderedAreas {
     type Value = Areas;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

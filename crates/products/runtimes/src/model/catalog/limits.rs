@@ -8,7 +8,7 @@ use super::plan::Defaults;
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Limits {
+pub struct PlanLimits {
     /// Requests choose neither the machines, nor how many there are, nor their disks.
     pub fixed_size: bool,
     /// How many nodes a request may ask for.
@@ -30,9 +30,9 @@ pub struct Between {
     pub max: i32,
 }
 
-impl Default for Limits {
+impl Default for PlanLimits {
     fn default() -> Self {
-        Limits {
+        PlanLimits {
             fixed_size: false,
             nodes: Between { min: 1, max: 300 },
             volume_gb: Between { min: 20, max: 16384 },
@@ -43,7 +43,7 @@ impl Default for Limits {
     }
 }
 
-impl Limits {
+impl PlanLimits {
     pub(crate) fn check(&self, defaults: &Defaults) -> Result<(), String> {
         let Between { min, max } = self.nodes;
         if min < 1 || max < min {

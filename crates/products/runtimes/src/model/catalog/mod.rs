@@ -6,8 +6,8 @@ mod plan;
 mod schema;
 
 pub use areas::Areas;
-pub use limits::{Between, Limits};
-pub use plan::{Defaults, Maintenance, Plan, Provider};
+pub use limits::{Between, PlanLimits};
+pub use plan::{CatalogPlan, Defaults, Maintenance, Provider};
 pub use schema::Purpose;
 
 use std::collections::BTreeSet;
@@ -18,8 +18,8 @@ use serde_json::{Map, Value};
 /// The service and its plans. Read once, checked once.
 #[derive(Debug, Clone)]
 pub struct Catalog {
-    pub service: Service,
-    pub plans: Vec<Plan>,
+    pub service: CatalogService,
+    pub plans: Vec<CatalogPlan>,
     pub eu_access: EuAccess,
 }
 
@@ -47,7 +47,7 @@ impl EuAccess {
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Service {
+pub struct CatalogService {
     pub id: String,
     pub name: String,
     pub description: String,
@@ -60,8 +60,8 @@ pub struct Service {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct CatalogFile {
-    service: Service,
-    plans: Vec<Plan>,
+    service: CatalogService,
+    plans: Vec<CatalogPlan>,
     #[serde(default)]
     eu_access: EuAccess,
 }
@@ -105,7 +105,7 @@ impl Catalog {
     }
 
     fn check(&self) -> Result<(), String> {
-        let Service { id, name, description, .. } = &self.service;
+        let CatalogService { id, name, description, .. } = &self.service;
         short("service.id", id)?;
         short("service.name", name)?;
         short("service.description", description)?;
@@ -138,11 +138,11 @@ impl Catalog {
         Ok(())
     }
 
-    pub fn plan(&self, id: &str) -> Option<&Plan> {
+    pub fn plan(&self, id: &str) -> Option<&CatalogPlan> {
         self.plans.iter().find(|plan| plan.id == id)
     }
 
-    pub fn plan_named(&self, name: &str) -> Option<&Plan> {
+    pub fn plan_named(&self, name: &str) -> Option<&CatalogPlan> {
         self.plans.iter().find(|plan| plan.name == name)
     }
 }
@@ -227,9 +227,9 @@ mod tests {
     }
 
     #[test]
-    fn the_region_of_a_trial_is_that_of_its_platform() {
+    fn the_region_of_a_test_is_that_of_its_platform() {
         let catalog = Catalog::built_in();
-        let trial = catalog.plan_named("trial").unwrap();
+        let workflow_test = catalog.plan_named("trial").unwrap();
         for (asked, platform, region) in [
             (None, None, "westeurope"),
             (None, Some("cf-eu10"), "westeurope"),
@@ -238,11 +238,11 @@ mod tests {
             (None, Some("cf-mars1"), "westeurope"),
             (Some("asia"), Some("cf-us10"), "southeastasia"),
         ] {
-            assert_eq!(trial.region(asked, platform), region, "{asked:?} {platform:?}");
+            assert_eq!(workflow_test.region(asked, platform), region, "{asked:?} {platform:?}");
         }
         let azure = catalog.plan_named("azure").unwrap();
         assert_eq!(azure.region(Some("uksouth"), Some("cf-us10")), "uksouth");
-        let areas = &trial.schema(Purpose::Create).unwrap()["properties"]["region"]["enum"];
+        let areas = &workflow_test.schema(Purpose::Create).unwrap()["properties"]["region"]["enum"];
         assert_eq!(*areas, json!(["europe", "us", "asia"]), "in the order of the file");
     }
 

@@ -8,12 +8,12 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::areas::Areas;
-use super::limits::Limits;
+use super::limits::PlanLimits;
 use super::schema::{self, Purpose};
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Plan {
+pub struct CatalogPlan {
     pub id: String,
     pub name: String,
     pub description: String,
@@ -37,7 +37,7 @@ pub struct Plan {
     pub machines: Vec<String>,
     pub defaults: Defaults,
     #[serde(default)]
-    pub limits: Limits,
+    pub limits: PlanLimits,
     /// After this time an instance is suspended for good.
     #[serde(default)]
     pub expires_after_days: Option<u32>,
@@ -125,7 +125,7 @@ fn worker_cidr() -> String {
     "10.250.0.0/19".into()
 }
 
-impl Plan {
+impl CatalogPlan {
     pub(crate) fn check(&self) -> Result<(), String> {
         if self.regions.is_empty() == self.areas.is_empty() {
             return Err("either regions or areas must be given, and not both".into());

@@ -7,7 +7,7 @@ use jsonschema::error::ValidationErrorKind;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::plan::Plan;
+use super::plan::CatalogPlan;
 
 const DRAFT: &str = "http://json-schema.org/draft-07/schema#";
 const SCHEMA_BYTES_MAX: usize = 64 * 1024;
@@ -50,7 +50,7 @@ impl fmt::Display for Purpose {
     }
 }
 
-pub(crate) fn of(plan: &Plan, purpose: Purpose) -> Value {
+pub(crate) fn of(plan: &CatalogPlan, purpose: Purpose) -> Value {
     match purpose {
         Purpose::Create => create(plan),
         Purpose::Update => object(&sized(plan, changeable(plan)), &[]),
@@ -71,7 +71,7 @@ fn object(properties: &Value, required: &[&str]) -> Value {
     })
 }
 
-fn create(plan: &Plan) -> Value {
+fn create(plan: &CatalogPlan) -> Value {
     let mut properties = changeable(plan);
     let text = |title: &str| json!({"type": "string", "minLength": 1, "maxLength": 256, "title": title});
     let areas: Vec<&String> = plan.areas.iter().map(|(area, _)| area).collect();
@@ -103,7 +103,7 @@ fn create(plan: &Plan) -> Value {
 }
 
 /// Leaves out what a request cannot choose in a plan of a fixed size.
-fn sized(plan: &Plan, mut properties: Value) -> Value {
+fn sized(plan: &CatalogPlan, mut properties: Value) -> Value {
     if let (true, Value::Object(properties)) = (plan.limits.fixed_size, &mut properties) {
         properties.retain(|name, _| !SIZES.contains(&name.as_str()));
     }
@@ -115,7 +115,7 @@ fn object_of(properties: &Value) -> Value {
 }
 
 /// What can also be changed later.
-fn changeable(plan: &Plan) -> Value {
+fn changeable(plan: &CatalogPlan) -> Value {
     let nodes = plan.limits.nodes;
     let count = |least: i32, title: &str, about: &str| json!({"type": "integer", "minimum": least, "maximum": nodes.max, "title": title, "description": about});
     let text = |title: &str| json!({"type": "string", "minLength": 1, "maxLength": 256, "title": title});

@@ -24,20 +24,20 @@ const SYSTEM: &str = "the directory of overrides";
 #[derive(Debug, Clone)]
 pub struct OverrideFiles {
     dir: PathBuf,
-    known: Arc<Mutex<Known>>,
+    known: Arc<Mutex<FileCache>>,
 }
 
 /// By the name of the file, which is also the order in which they apply.
-type Known = BTreeMap<String, Page>;
+type FileCache = BTreeMap<String, FilePage>;
 
 #[derive(Debug, Default)]
-struct Page {
+struct FilePage {
     /// What the objects were read from. `None` when it could not be read, so that it is tried again.
     stamp: Option<Stamp>,
     /// As of the last time that all was well.
     objects: Vec<Labelled>,
     /// What is wrong with the file as it is now.
-    trouble: Option<String>,
+    page_error: Option<String>,
 }
 
 /// Differs when a file has changed.
@@ -53,12 +53,12 @@ impl OverrideFiles {
     /// Reads everything once. Here a wrong file is an error; later it would be a warning, and the file would apply as
     /// it was before.
     pub fn open(dir: &Path) -> Result<OverrideFiles, String> {
-        let mut known = Known::new();
+        let mut known = FileCache::new();
         refresh(dir, &mut known).map_err(|error| format!("{}: {error}", dir.display()))?;
-        if let Some((name, trouble)) =
-            known.iter().find_map(|(name, page)| Some((name, page.trouble.as_ref()?)))
+        if let Some((name, page_error)) =
+            known.iter().find_map(|(name, page)| Some((name, page.page_error.as_ref()?)))
         {
-            return Err(format!("{}: {trouble}", dir.join(name).display()));
+            return Err(format!("{}: {page_error}", dir.join(name).display()));
         }
         Ok(OverrideFiles { dir: dir.to_owned(), known: Arc::new(Mutex::new(known)) })
     }
@@ -88,19 +88,19 @@ impl OverrideSource for OverrideFiles {
 }
 
 /// Reads what has changed, and forgets what is gone. A wrong file keeps its last good objects.
-fn refresh(dir: &Path, known: &mut Known) -> Result<(), String> {
+fn refresh(dir: &Path, known: &mut FileCache) -> Result<(), String> {
     let root = dir.canonicalize().map_err(|error| format!("cannot be read: {error}"))?;
     let names = names(&root)?;
     known.retain(|name, _| names.contains(name));
     for name in names {
         let page = known.entry(name.clone()).or_default();
-        let trouble = match page.renew(&root, &name) {
+        let page_error = match page.renew(&root, &name) {
             Ok(()) => continue,
-            Err(trouble) => trouble,
+            Err(page_error) => page_error,
         };
-        if page.trouble.as_ref() != Some(&trouble) {
-            warn!(file = %root.join(&name).display(), %trouble, "overrides apply as they were before");
-            page.trouble = Some(trouble);
+        if page.page_error.as_ref() != Some(&page_error) {
+            warn!(file = %root.join(&name).display(), %page_error, "overrides apply as they were before");
+            page.page_error = Some(page_error);
         }
     }
     let entries: usize =
@@ -128,16 +128,16 @@ fn names(root: &Path) -> Result<Vec<String>, String> {
     Ok(names)
 }
 
-impl Page {
+impl FilePage {
     /// `Err` says what is wrong with the file now.
     fn renew(&mut self, root: &Path, name: &str) -> Result<(), String> {
         let stamp = stamp(root, name).inspect_err(|_| self.stamp = None)?;
         if self.stamp.as_ref() == Some(&stamp) {
-            return self.trouble.clone().map_or(Ok(()), Err);
+            return self.page_error.clone().map_or(Ok(()), Err);
         }
         let text = text(&stamp.target).inspect_err(|_| self.stamp = None)?;
         self.stamp = Some(stamp);
-        self.trouble = None;
+        self.page_error = None;
         self.objects = document::read(name, &text)?;
         Ok(())
     }

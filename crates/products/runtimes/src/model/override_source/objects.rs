@@ -27,10 +27,10 @@ pub struct OverrideObjects {
     namespace: String,
     clock: Arc<dyn Clock>,
     /// Held while the cluster is asked, so that others wait for the answer instead of asking too.
-    seen: Mutex<BTreeMap<(String, String), Seen>>,
+    seen: Mutex<BTreeMap<(String, String), ObjectCache>>,
 }
 
-struct Seen {
+struct ObjectCache {
     at: Timestamp,
     sets: Vec<OverrideSet>,
 }
@@ -97,7 +97,7 @@ impl OverrideSource for OverrideObjects {
             return Ok(one.sets.clone());
         }
         let sets = self.ask(plan, version).await?;
-        seen.insert(key, Seen { at: now, sets: sets.clone() });
+        seen.insert(key, ObjectCache { at: now, sets: sets.clone() });
         Ok(sets)
     }
 }

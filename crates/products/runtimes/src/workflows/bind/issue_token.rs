@@ -3,7 +3,7 @@
 use engine::Timestamp;
 use engine::prelude::*;
 use kubernetes::{Kubeconfig, user_kubeconfig};
-use provisioner::Caller;
+use provisioner::OnBehalfOf;
 
 use super::Bind;
 use crate::model::binding::Binding;
@@ -29,7 +29,7 @@ impl Step<Bind> for IssueToken {
             return done();
         }
         let params = &op.params;
-        let caller = Caller { tenant: &params.account, sub_account: Some(&params.subaccount) };
+        let caller = OnBehalfOf { tenant: &params.account, sub_account: Some(&params.subaccount) };
         let admin = self.access.kubeconfig(caller, &params.runtime_id).await?;
         let cluster = self.access.open(&admin)?;
         let name = account_name(&params.instance_id, &params.binding_id);
@@ -39,7 +39,7 @@ impl Step<Bind> for IssueToken {
         binding.kubeconfig = Some(op.seal(&user_kubeconfig(&parsed, &issued.token, &name)));
         let micros = issued.expires_at.unix_timestamp_nanos() / 1000;
         binding.expires_at = Some(Timestamp(i64::try_from(micros).unwrap_or(i64::MAX)));
-        op.portray(&binding)?;
+        op.set_record(&binding)?;
         done()
     }
 }

@@ -1,7 +1,7 @@
 //! Makes the service account of the binding in the cluster, with its role.
 
 use engine::prelude::*;
-use provisioner::Caller;
+use provisioner::OnBehalfOf;
 
 use super::Bind;
 use crate::model::cluster_access::{ClusterAccess, NAMESPACE, account_name};
@@ -21,7 +21,7 @@ impl Step<Bind> for MakeAccount {
 
     async fn run(&self, op: &mut Operation<Bind>) -> Outcome {
         let params = &op.params;
-        let caller = Caller { tenant: &params.account, sub_account: Some(&params.subaccount) };
+        let caller = OnBehalfOf { tenant: &params.account, sub_account: Some(&params.subaccount) };
         let kubeconfig = self.access.kubeconfig(caller, &params.runtime_id).await?;
         let cluster = self.access.open(&kubeconfig)?;
         let name = account_name(&params.instance_id, &params.binding_id);
@@ -32,7 +32,7 @@ impl Step<Bind> for MakeAccount {
 
     async fn undo(&self, op: &mut Operation<Bind>) -> Outcome {
         let params = &op.params;
-        let caller = Caller { tenant: &params.account, sub_account: Some(&params.subaccount) };
+        let caller = OnBehalfOf { tenant: &params.account, sub_account: Some(&params.subaccount) };
         let name = account_name(&params.instance_id, &params.binding_id);
         self.access.remove_account(caller, &params.runtime_id, &name).await?;
         done()

@@ -30,7 +30,7 @@ impl Step<Deprovision> for Archive {
                 instance.gone_at = instance.gone_at.or(Some(now));
             }
         })?;
-        op.portray(&instance)?;
+        op.set_record(&instance)?;
         done()
     }
 }

@@ -7,11 +7,11 @@ use engine::prelude::*;
 use super::Deprovision;
 use crate::clients::Clients;
 use crate::model::request::INSTANCE_LABEL;
-use crate::model::settings::{Runtimes, UnknownOutcome};
+use crate::model::settings::{RuntimesSettings, UnknownOutcome};
 
 pub(crate) struct FindRuntime {
     director: Option<Arc<dyn Director>>,
-    runtimes: Arc<Runtimes>,
+    runtimes: Arc<RuntimesSettings>,
 }
 
 /// A person looks at this only now and then.

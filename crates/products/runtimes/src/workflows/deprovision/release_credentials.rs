@@ -16,7 +16,7 @@ impl Step<Deprovision> for ReleaseCredentials {
     async fn run(&self, op: &mut Operation<Deprovision>) -> Outcome {
         // The record stops to name the account first: whoever leaves last finds no other cluster in it.
         let instance = op.input.change(|instance| instance.cloud_account = None)?;
-        op.portray(&instance)?;
+        op.set_record(&instance)?;
         op.save().await?;
         let Some(resource) = &op.resource else { return done() };
         self.accounts.release(&instance.account, resource, op.now()).await?;

@@ -8,13 +8,13 @@ use provisioner::{OperationState, OperationType, Provisioner, RuntimeStatus};
 
 use super::Deprovision;
 use crate::clients::Clients;
-use crate::model::settings::Runtimes;
+use crate::model::settings::RuntimesSettings;
 use crate::workflows::shared::{PATIENT, is_gone};
 
 pub(crate) struct RemoveRuntime {
     provisioner: Arc<dyn Provisioner>,
     director: Option<Arc<dyn Director>>,
-    runtimes: Arc<Runtimes>,
+    runtimes: Arc<RuntimesSettings>,
 }
 
 impl RemoveRuntime {

@@ -6,12 +6,12 @@ use provisioner::{OperationState, Provisioner};
 
 use super::Deprovision;
 use crate::clients::Clients;
-use crate::model::settings::Runtimes;
+use crate::model::settings::RuntimesSettings;
 use crate::workflows::shared::{PATIENT, progress, why};
 
 pub(crate) struct WaitForRemoval {
     provisioner: Arc<dyn Provisioner>,
-    runtimes: Arc<Runtimes>,
+    runtimes: Arc<RuntimesSettings>,
 }
 
 impl WaitForRemoval {

@@ -13,7 +13,7 @@ use crate::model::{DEPROVISION, PROVISION, UPDATE};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Line {
+struct DeclaredStep {
     name: String,
     workflow: String,
     weight: u16,
@@ -44,7 +44,7 @@ pub(crate) struct Declared {
     pub(crate) weight: u16,
     pub(crate) url: String,
     pub(crate) timeout: Duration,
-    pub(crate) secret: SecretPlace,
+    pub(crate) secret: SecretLocation,
     pub(crate) sees: BTreeSet<Sees>,
     pub(crate) is_clean_up: bool,
     pub(crate) budget: Duration,
@@ -52,7 +52,7 @@ pub(crate) struct Declared {
 
 /// Where the secret is that the service shares with us.
 #[derive(Debug)]
-pub(crate) enum SecretPlace {
+pub(crate) enum SecretLocation {
     File(String),
     Env(String),
 }
@@ -67,7 +67,7 @@ const TIMEOUT_MAX: Duration = Duration::from_mins(5);
 const BUDGET_MAX: Duration = Duration::from_hours(24);
 
 pub(crate) fn parse(text: &str, tables: &Tables) -> Result<Vec<Declared>, String> {
-    let lines: Vec<Line> = serde_saphyr::from_str(text).map_err(|error| error.to_string())?;
+    let lines: Vec<DeclaredStep> = serde_saphyr::from_str(text).map_err(|error| error.to_string())?;
     if lines.len() > STEPS_MAX {
         return Err(format!("there are {} steps; at most {STEPS_MAX} are allowed", lines.len()));
     }
@@ -83,7 +83,7 @@ pub(crate) fn parse(text: &str, tables: &Tables) -> Result<Vec<Declared>, String
     Ok(steps)
 }
 
-fn check(line: Line, tables: &Tables) -> Result<Declared, String> {
+fn check(line: DeclaredStep, tables: &Tables) -> Result<Declared, String> {
     if !is_snake_case(&line.name) {
         return Err(format!(
             "name must be 1 to {NAME_CHARS_MAX} small letters, digits and _, and begin with a letter"
@@ -103,8 +103,8 @@ fn check(line: Line, tables: &Tables) -> Result<Declared, String> {
         return Err(format!("clean_up is for {DEPROVISION} only"));
     }
     let secret = match (line.secret_file, line.secret_env) {
-        (Some(file), None) => SecretPlace::File(file),
-        (None, Some(variable)) => SecretPlace::Env(variable),
+        (Some(file), None) => SecretLocation::File(file),
+        (None, Some(variable)) => SecretLocation::Env(variable),
         _ => return Err("give either secret_file or secret_env".into()),
     };
     Ok(Declared {
@@ -142,15 +142,15 @@ fn period(field: &str, text: &str, max: Duration) -> Result<Duration, String> {
     period.ok_or_else(|| format!("{field} must be like 250ms, 10s or 5m, and at most {} s", max.as_secs()))
 }
 
-impl SecretPlace {
+impl SecretLocation {
     pub(crate) fn read(&self, dir: &Path) -> Result<SecretString, String> {
         let (place, text) = match self {
-            SecretPlace::File(file) => {
+            SecretLocation::File(file) => {
                 let path = dir.join(file);
                 let text = read(&path).map_err(|error| format!("secret_file {}: {error}", path.display()))?;
                 ("secret_file", SecretString::from(text))
             }
-            SecretPlace::Env(variable) => {
+            SecretLocation::Env(variable) => {
                 let text =
                     std::env::var(variable).map_err(|_| format!("the variable {variable} is not set"))?;
                 ("secret_env", SecretString::from(text))

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use engine::prelude::*;
-use external_step::{Answer, Override};
+use external_step::{Override, StepResponse};
 use serde_json::{Map, Value};
 
 use engine::overrides::{self, Overrides};
 
 /// The fact of one external step. Whatever was secret is sealed.
 #[derive(Default, Serialize, Deserialize)]
-pub(crate) struct Kept {
+pub(crate) struct ExternalFact {
     #[serde(default)]
     pub(crate) is_done: bool,
     #[serde(default, skip_serializing_if = "Map::is_empty")]
@@ -19,7 +19,7 @@ pub(crate) struct Kept {
     pub(crate) secret_facts: BTreeMap<String, Sealed>,
     /// In the order of the answer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    overrides: Vec<KeptOverride>,
+    overrides: Vec<SealedOverride>,
     /// Components whose values of earlier steps are replaced.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     replaced: Vec<String>,
@@ -29,23 +29,23 @@ pub(crate) struct Kept {
 }
 
 #[derive(Serialize, Deserialize)]
-struct KeptOverride {
+struct SealedOverride {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     component: Option<String>,
     key: String,
-    value: KeptValue,
+    value: SealedOrPlain,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum KeptValue {
+enum SealedOrPlain {
     Plain(String),
     Secret(Sealed),
 }
 
-impl Kept {
+impl ExternalFact {
     /// Facts that come take the place of those that were there; without any they stay.
-    pub(crate) fn take_facts<W: Workflow>(&mut self, op: &Operation<W>, answer: &mut Answer) {
+    pub(crate) fn take_facts<W: Workflow>(&mut self, op: &Operation<W>, answer: &mut StepResponse) {
         if let Some(facts) = answer.facts.take() {
             self.facts = facts;
         }
@@ -54,15 +54,15 @@ impl Kept {
         }
     }
 
-    pub(crate) fn take_overrides<W: Workflow>(&mut self, op: &Operation<W>, answer: Answer) {
+    pub(crate) fn take_overrides<W: Workflow>(&mut self, op: &Operation<W>, answer: StepResponse) {
         self.replaced = answer.replaced().into_iter().map(str::to_owned).collect();
-        let kept = |Override { component, key, value, secret, .. }: Override| KeptOverride {
+        let kept = |Override { component, key, value, secret, .. }: Override| SealedOverride {
             component,
             key,
             value: if secret {
-                KeptValue::Secret(op.seal(&value))
+                SealedOrPlain::Secret(op.seal(&value))
             } else {
-                KeptValue::Plain(value.expose_secret().to_owned())
+                SealedOrPlain::Plain(value.expose_secret().to_owned())
             },
         };
         self.overrides = answer.overrides.into_iter().map(kept).collect();
@@ -82,8 +82,8 @@ impl Kept {
         }
         for one in &self.overrides {
             let value = match &one.value {
-                KeptValue::Plain(text) => overrides::Value::Public(text.clone()),
-                KeptValue::Secret(sealed) => overrides::Value::Secret(op.open(sealed)?),
+                SealedOrPlain::Plain(text) => overrides::Value::Public(text.clone()),
+                SealedOrPlain::Secret(sealed) => overrides::Value::Secret(op.open(sealed)?),
             };
             let entry = [(one.key.clone(), value)];
             match &one.component {

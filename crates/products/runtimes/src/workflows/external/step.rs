@@ -1,11 +1,11 @@
 //! Asks the service until it says that the step is done, and hands what it answered to the runtime.
 
 use engine::prelude::*;
-use external_step::{About, Answer, Call, Verdict, Whose};
+use external_step::{OwnerContext, StepContext, StepRequest, StepResponse, Verdict};
 
-use super::kept::Kept;
+use super::kept::ExternalFact;
 use super::{Extensible, External, Sees};
-use crate::model::instance::Instance;
+use crate::model::instance::InstanceRecord;
 use crate::workflows::shared::opened;
 
 pub(crate) struct ExternalStep {
@@ -28,11 +28,11 @@ impl ExternalStep {
         ExternalStep { external, key }
     }
 
-    async fn ask<W: Extensible>(&self, op: &Operation<W>, kept: &Kept) -> Result<Answer, Halt> {
+    async fn ask<W: Extensible>(&self, op: &Operation<W>, kept: &ExternalFact) -> Result<StepResponse, Halt> {
         let instance = op.input.instance()?;
-        let (id, token) = (op.id.to_string(), op.token(self.external.name));
-        let about = About { id: &id, workflow: W::KIND, token: &token };
-        let mut call = Call::new(self.external.name, about, whose(instance), &kept.facts);
+        let (id, token) = (op.id.to_string(), op.idempotency_key(self.external.name));
+        let about = StepContext { id: &id, workflow: W::KIND, token: &token };
+        let mut call = StepRequest::new(self.external.name, about, whose(instance), &kept.facts);
         call.secret_facts = kept.open_facts(op)?;
         let (parameters, context) = W::wanted(op);
         if self.external.sees.contains(&Sees::Parameters) {
@@ -55,7 +55,12 @@ impl ExternalStep {
         }
     }
 
-    fn keep<W: Extensible>(&self, op: &Operation<W>, kept: &mut Kept, mut answer: Answer) -> Outcome {
+    fn keep<W: Extensible>(
+        &self,
+        op: &Operation<W>,
+        kept: &mut ExternalFact,
+        mut answer: StepResponse,
+    ) -> Outcome {
         kept.take_facts(op, &mut answer);
         let reason = answer.reason.take();
         let after = answer.after_seconds.map(|seconds| Duration::from_secs(seconds.into()));
@@ -82,8 +87,8 @@ impl ExternalStep {
     }
 }
 
-fn whose(instance: &Instance) -> Whose<'_> {
-    Whose {
+fn whose(instance: &InstanceRecord) -> OwnerContext<'_> {
+    OwnerContext {
         instance_id: &instance.instance_id,
         plan: &instance.plan,
         plan_id: &instance.plan_id,
@@ -125,7 +130,7 @@ impl<W: Extensible> Step<W> for ExternalStep {
         if W::is_forced(&op.params) {
             return done();
         }
-        let mut kept = op.recall_as::<Kept>(&self.key)?.unwrap_or_default();
+        let mut kept = op.recall_as::<ExternalFact>(&self.key)?.unwrap_or_default();
         if !kept.is_done {
             let answer = self.ask(op, &kept).await?;
             let outcome = self.keep(op, &mut kept, answer);

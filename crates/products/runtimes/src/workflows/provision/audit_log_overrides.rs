@@ -4,11 +4,11 @@ use engine::prelude::*;
 use serde_json::Value;
 
 use super::Provision;
-use crate::model::settings::Runtimes;
+use crate::model::settings::RuntimesSettings;
 use engine::overrides::{plain, public, secret};
 
 pub(crate) struct AuditLogOverrides {
-    pub(crate) runtimes: Arc<Runtimes>,
+    pub(crate) runtimes: Arc<RuntimesSettings>,
 }
 
 const COMPONENT: &str = "logging";

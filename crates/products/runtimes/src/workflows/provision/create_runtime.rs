@@ -13,15 +13,15 @@ use serde_json::{Value, json};
 
 use super::Provision;
 use crate::clients::Clients;
-use crate::model::instance::Instance;
-use crate::model::request::{self, INSTANCE_LABEL, Ingredients, Made, TOKEN_LABEL};
-use crate::model::sent::Sent;
-use crate::model::settings::{Runtimes, UnknownOutcome};
+use crate::model::instance::InstanceRecord;
+use crate::model::request::{self, BuiltRequest, INSTANCE_LABEL, RequestInputs, TOKEN_LABEL};
+use crate::model::sent::SentOverrides;
+use crate::model::settings::{RuntimesSettings, UnknownOutcome};
 
 pub(crate) struct CreateRuntime {
     provisioner: Arc<dyn Provisioner>,
     director: Option<Arc<dyn Director>>,
-    runtimes: Arc<Runtimes>,
+    runtimes: Arc<RuntimesSettings>,
 }
 
 const CALL: &str = "create_runtime.asked";
@@ -49,12 +49,12 @@ impl CreateRuntime {
     fn request(
         &self,
         op: &mut Operation<Provision>,
-    ) -> Result<Made<provisioner::ProvisionRuntimeInput>, Halt> {
+    ) -> Result<BuiltRequest<provisioner::ProvisionRuntimeInput>, Halt> {
         let overrides = op.input.overrides.take();
-        op.remember(&Sent::of(&overrides))?;
-        let token = op.token("create_runtime");
+        op.remember(&SentOverrides::of(&overrides))?;
+        let token = op.idempotency_key("create_runtime");
         let instance = op.input.instance()?;
-        let from = Ingredients {
+        let from = RequestInputs {
             runtimes: &self.runtimes,
             plan: self.runtimes.plan(&instance.plan_id).map_err(Halt::fail)?,
             instance,
@@ -69,7 +69,7 @@ impl CreateRuntime {
     async fn find(&self, op: &Operation<Provision>, unknown: &UnknownCall) -> Result<Option<String>, Halt> {
         let Some(director) = &self.director else { return self.without_director(op, unknown.calls.times) };
         let instance = op.input.instance()?;
-        let token = op.token("create_runtime");
+        let token = op.idempotency_key("create_runtime");
         let known =
             director.runtimes_by_label(&instance.account, INSTANCE_LABEL, &instance.instance_id).await?;
         let is_ours = |labels: &std::collections::BTreeMap<String, Value>| {
@@ -82,8 +82,9 @@ impl CreateRuntime {
         }
         let left = unknown.since.plus(self.runtimes.settle).since(op.now());
         if left > Duration::ZERO {
-            let trouble = unknown.calls.note.as_deref().unwrap_or("the answer of the Provisioner was lost");
-            let reason = format!("{trouble}; its Director may still hear of the runtime");
+            let page_error =
+                unknown.calls.note.as_deref().unwrap_or("the answer of the Provisioner was lost");
+            let reason = format!("{page_error}; its Director may still hear of the runtime");
             return wait(left, reason).map(|_| None);
         }
         Ok(None)
@@ -120,8 +121,8 @@ impl CreateRuntime {
     ) -> Result<(), Halt> {
         op.state.runtime_id = Some(runtime_id.clone());
         op.state.provisioner_operation = operation;
-        let instance: Instance = op.input.change(|instance| instance.runtime_id = Some(runtime_id))?;
-        op.portray(&instance)
+        let instance: InstanceRecord = op.input.change(|instance| instance.runtime_id = Some(runtime_id))?;
+        op.set_record(&instance)
     }
 }
 
@@ -137,7 +138,7 @@ impl Step<Provision> for CreateRuntime {
         if op.state.runtime_id.is_some() {
             return done();
         }
-        let Made { request, unknown_components } = self.request(op)?;
+        let BuiltRequest { request, unknown_components } = self.request(op)?;
         if !unknown_components.is_empty() {
             op.remember(&UnknownComponents(unknown_components))?;
         }
@@ -151,7 +152,7 @@ impl Step<Provision> for CreateRuntime {
         let now = op.now();
         // Saved with the intent.
         let instance = op.input.change(|instance| instance.asked_at = Some(now))?;
-        op.portray(&instance)?;
+        op.set_record(&instance)?;
         let call = self.provisioner.provision_runtime(instance.caller(), &request);
         match op.attempt(CALL).call(call, |error| !error.is_final()).await? {
             Ok(status) => {
@@ -166,7 +167,7 @@ impl Step<Provision> for CreateRuntime {
             }
             Err(error @ DriverError::Refused { .. }) => {
                 let instance = op.input.change(|instance| instance.asked_at = None)?;
-                op.portray(&instance)?;
+                op.set_record(&instance)?;
                 Err(error.into())
             }
             Err(error) => {
@@ -178,7 +179,7 @@ impl Step<Provision> for CreateRuntime {
 
     /// Shows the request and sends nothing.
     async fn preview(&self, op: &mut Operation<Provision>) -> Result<(), Halt> {
-        let Made { request, unknown_components } = self.request(op)?;
+        let BuiltRequest { request, unknown_components } = self.request(op)?;
         let instance = op.input.instance()?;
         let caller = instance.caller();
         op.input.request = Some(json!({

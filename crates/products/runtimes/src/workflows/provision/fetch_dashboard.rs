@@ -6,12 +6,12 @@ use serde_json::Value;
 
 use super::Provision;
 use crate::clients::Clients;
-use crate::model::settings::Runtimes;
+use crate::model::settings::RuntimesSettings;
 use crate::workflows::shared::PATIENT;
 
 pub(crate) struct FetchDashboard {
     director: Option<Arc<dyn Director>>,
-    runtimes: Arc<Runtimes>,
+    runtimes: Arc<RuntimesSettings>,
 }
 
 const LABEL: &str = "runtime_consoleUrl";
@@ -55,7 +55,7 @@ impl Step<Provision> for FetchDashboard {
         match known.labels.get(LABEL).and_then(Value::as_str).filter(|url| url.starts_with("https://")) {
             Some(url) => {
                 let instance = op.input.change(|instance| instance.dashboard_url = Some(url.to_owned()))?;
-                op.portray(&instance)?;
+                op.set_record(&instance)?;
                 done()
             }
             None => wait(self.runtimes.pause(waited), "the runtime has not told its dashboard's address yet"),

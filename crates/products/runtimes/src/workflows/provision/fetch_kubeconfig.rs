@@ -45,7 +45,7 @@ impl Step<Provision> for FetchKubeconfig {
         };
         let sealed = op.seal(&kubeconfig);
         let instance = op.input.change(|instance| instance.kubeconfig = Some(sealed))?;
-        op.portray(&instance)?;
+        op.set_record(&instance)?;
         done()
     }
 

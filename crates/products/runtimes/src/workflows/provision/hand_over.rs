@@ -3,10 +3,10 @@
 use engine::prelude::*;
 
 use super::Provision;
-use crate::model::settings::Runtimes;
+use crate::model::settings::RuntimesSettings;
 
 pub(crate) struct HandOver {
-    pub(crate) runtimes: Arc<Runtimes>,
+    pub(crate) runtimes: Arc<RuntimesSettings>,
 }
 
 const DAY: Duration = Duration::from_hours(24);
@@ -28,7 +28,7 @@ impl Step<Provision> for HandOver {
             // A suspension does not buy time: what was said first counts.
             instance.expires_at = instance.expires_at.or(days.map(|days| now.plus(DAY * days)));
         })?;
-        op.portray(&instance)?;
+        op.set_record(&instance)?;
         done()
     }
 

@@ -4,12 +4,12 @@ use engine::prelude::*;
 
 use super::Provision;
 use crate::clients::Clients;
-use crate::model::accounts::{Accounts, User};
-use crate::model::settings::Runtimes;
+use crate::model::accounts::{AccountUser, Accounts};
+use crate::model::settings::RuntimesSettings;
 
 pub(crate) struct ResolveCredentials {
     accounts: Accounts,
-    runtimes: Arc<Runtimes>,
+    runtimes: Arc<RuntimesSettings>,
 }
 
 impl ResolveCredentials {
@@ -34,7 +34,7 @@ impl Step<Provision> for ResolveCredentials {
         }
         let provider = self.runtimes.plan(&instance.plan_id).map_err(Halt::fail)?.provider;
         let resource = op.resource.as_deref().ok_or_else(|| Halt::fail("a cluster needs a resource"))?;
-        let user = User { tenant: &instance.account, resource, provider };
+        let user = AccountUser { tenant: &instance.account, resource, provider };
         let account = match op.input.parameters.target_secret.clone() {
             Some(name) if self.accounts.claim_named(&name, user, op.now()).await? => Some(name),
             Some(_) => return fail(NOT_YOURS),
@@ -45,7 +45,7 @@ impl Step<Provision> for ResolveCredentials {
         };
         op.state.cloud_account = Some(account.clone());
         let instance = op.input.change(|instance| instance.cloud_account = Some(account))?;
-        op.portray(&instance)?;
+        op.set_record(&instance)?;
         done()
     }
 
@@ -53,7 +53,7 @@ impl Step<Provision> for ResolveCredentials {
     async fn preview(&self, op: &mut Operation<Provision>) -> Result<(), Halt> {
         let instance = op.input.instance()?;
         let provider = self.runtimes.plan(&instance.plan_id).map_err(Halt::fail)?.provider;
-        let user = User { tenant: &instance.account, resource: "", provider };
+        let user = AccountUser { tenant: &instance.account, resource: "", provider };
         let named = op.input.parameters.target_secret.clone();
         if let Some(name) = &named
             && !self.accounts.may_claim(name, user).await?

@@ -5,12 +5,12 @@ use provisioner::{OperationState, OperationStatus, Provisioner};
 
 use super::Provision;
 use crate::clients::Clients;
-use crate::model::settings::Runtimes;
+use crate::model::settings::RuntimesSettings;
 use crate::workflows::shared::PATIENT;
 
 pub(crate) struct WaitForRuntime {
     provisioner: Arc<dyn Provisioner>,
-    runtimes: Arc<Runtimes>,
+    runtimes: Arc<RuntimesSettings>,
 }
 
 impl WaitForRuntime {

@@ -3,15 +3,15 @@
 
 use engine::Timestamp;
 use engine::prelude::*;
-use provisioner::{Caller, OperationState, OperationType, Provisioner};
+use provisioner::{OnBehalfOf, OperationState, OperationType, Provisioner};
 
 use super::{progress, why};
-use crate::model::settings::Runtimes;
+use crate::model::settings::RuntimesSettings;
 
-pub(crate) struct Change<'a> {
+pub(crate) struct PendingChange<'a> {
     pub(crate) provisioner: &'a dyn Provisioner,
-    pub(crate) runtimes: &'a Runtimes,
-    pub(crate) caller: Caller<'a>,
+    pub(crate) runtimes: &'a RuntimesSettings,
+    pub(crate) caller: OnBehalfOf<'a>,
     pub(crate) runtime_id: &'a str,
     /// Under which the step remembers it.
     pub(crate) key: &'static str,
@@ -19,7 +19,7 @@ pub(crate) struct Change<'a> {
 }
 
 /// How far the change is.
-pub(crate) enum Progress {
+pub(crate) enum ChangeProgress {
     NotBegun,
     /// The operation at the Provisioner.
     UnderWay(String),
@@ -35,22 +35,26 @@ struct RemoteOperation {
     is_over: bool,
 }
 
-impl Change<'_> {
+impl PendingChange<'_> {
     /// From what the step remembers, or else from what the Provisioner is at: that may be ours, with an answer that
     /// we lost. Tries again later while it is at something else.
-    pub(crate) async fn progress<W: Workflow>(&self, op: &Operation<W>) -> Result<Progress, Halt> {
+    pub(crate) async fn progress<W: Workflow>(&self, op: &Operation<W>) -> Result<ChangeProgress, Halt> {
         if let Some(remote) = op.recall_as::<RemoteOperation>(self.key)? {
-            return Ok(if remote.is_over { Progress::Over } else { Progress::UnderWay(remote.operation) });
+            return Ok(if remote.is_over {
+                ChangeProgress::Over
+            } else {
+                ChangeProgress::UnderWay(remote.operation)
+            });
         }
         let status = self.provisioner.runtime_status(self.caller, self.runtime_id).await?;
         let works = |state| matches!(state, OperationState::Pending | OperationState::InProgress);
         match status.last_operation.filter(|last| works(last.state)) {
-            Some(last) if last.operation == self.kind => Ok(Progress::UnderWay(last.id)),
+            Some(last) if last.operation == self.kind => Ok(ChangeProgress::UnderWay(last.id)),
             Some(last) => {
                 let cause = format!("the Provisioner is still at work on the runtime: {}", last.message);
                 Err(Halt::Retry { after: None, cause: cause.into() })
             }
-            None => Ok(Progress::NotBegun),
+            None => Ok(ChangeProgress::NotBegun),
         }
     }
 

@@ -5,10 +5,10 @@ use serde_json::{Map, Value};
 
 use super::OnInstance;
 use crate::model::parameters::Parameters;
-use crate::model::settings::Runtimes;
+use crate::model::settings::RuntimesSettings;
 
 pub(crate) struct Initialisation {
-    pub(crate) runtimes: Arc<Runtimes>,
+    pub(crate) runtimes: Arc<RuntimesSettings>,
 }
 
 #[async_trait]

@@ -6,7 +6,7 @@ mod overrides_from;
 mod service_manager_overrides;
 mod start;
 
-pub(crate) use change::{Change, Progress};
+pub(crate) use change::{ChangeProgress, PendingChange};
 pub(crate) use initialisation::{Initialisation, opened};
 pub(crate) use overrides_from::OverridesFrom;
 pub(crate) use service_manager_overrides::ServiceManagerOverrides;
@@ -14,17 +14,17 @@ pub(crate) use start::Start;
 
 use director::Director;
 use engine::prelude::*;
-use provisioner::{Caller, OperationStatus};
+use provisioner::{OnBehalfOf, OperationStatus};
 use serde_json::{Map, Value};
 
-use crate::model::instance::Instance;
+use crate::model::instance::InstanceRecord;
 use crate::model::parameters::Parameters;
 use engine::overrides::Overrides;
 
 /// What one pass of a runtime workflow puts together.
 #[derive(Debug, Default)]
 pub struct Input {
-    pub(crate) instance: Option<Instance>,
+    pub(crate) instance: Option<InstanceRecord>,
     pub(crate) parameters: Parameters,
     pub(crate) context: Map<String, Value>,
     pub overrides: Overrides,
@@ -40,12 +40,15 @@ pub(crate) trait OnInstance: Workflow<Input = Input> {
 
 impl Input {
     /// The record that the first step read.
-    pub(crate) fn instance(&self) -> Result<&Instance, Halt> {
+    pub(crate) fn instance(&self) -> Result<&InstanceRecord, Halt> {
         self.instance.as_ref().ok_or_else(|| Halt::fail("the instance has not been read yet"))
     }
 
     /// Changes the record. It is saved with the step.
-    pub(crate) fn change(&mut self, change: impl FnOnce(&mut Instance)) -> Result<Instance, Halt> {
+    pub(crate) fn change(
+        &mut self,
+        change: impl FnOnce(&mut InstanceRecord),
+    ) -> Result<InstanceRecord, Halt> {
         let instance =
             self.instance.as_mut().ok_or_else(|| Halt::fail("the instance has not been read yet"))?;
         change(instance);
@@ -53,10 +56,10 @@ impl Input {
     }
 }
 
-impl Instance {
+impl InstanceRecord {
     /// On whose behalf the Provisioner works.
-    pub(crate) fn caller(&self) -> Caller<'_> {
-        Caller { tenant: &self.account, sub_account: Some(&self.subaccount) }
+    pub(crate) fn caller(&self) -> OnBehalfOf<'_> {
+        OnBehalfOf { tenant: &self.account, sub_account: Some(&self.subaccount) }
     }
 }
 

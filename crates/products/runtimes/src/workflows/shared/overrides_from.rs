@@ -4,11 +4,11 @@ use engine::prelude::*;
 
 use super::OnInstance;
 use crate::model::override_source::OverrideSource;
-use crate::model::settings::Runtimes;
+use crate::model::settings::RuntimesSettings;
 
 pub(crate) struct OverridesFrom {
     pub(crate) source: Arc<dyn OverrideSource>,
-    pub(crate) runtimes: Arc<Runtimes>,
+    pub(crate) runtimes: Arc<RuntimesSettings>,
 }
 
 #[async_trait]

@@ -4,7 +4,7 @@
 use engine::prelude::*;
 
 use super::OnInstance;
-use crate::model::instance::Instance;
+use crate::model::instance::InstanceRecord;
 
 pub(crate) struct Start;
 
@@ -17,7 +17,7 @@ impl<W: OnInstance> Step<W> for Start {
     }
 
     async fn run(&self, op: &mut Operation<W>) -> Outcome {
-        let instance = op.subject::<Instance>().await?.ok_or_else(|| {
+        let instance = op.subject::<InstanceRecord>().await?.ok_or_else(|| {
             Halt::fail("there is no record of this instance; ask for a runtime through the broker")
         })?;
         if instance.gone_at.is_some() && !W::TAKES_GONE {

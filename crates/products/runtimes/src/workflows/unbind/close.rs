@@ -19,7 +19,7 @@ impl Step<Unbind> for Close {
         let Some(mut binding) = op.subject::<Binding>().await? else { return done() };
         binding.kubeconfig = None;
         binding.gone_at = binding.gone_at.or(Some(op.now()));
-        op.portray(&binding)?;
+        op.set_record(&binding)?;
         done()
     }
 }

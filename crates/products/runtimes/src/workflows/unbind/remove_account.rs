@@ -1,11 +1,11 @@
 //! Removes the service account of the binding from the cluster, and its role.
 
 use engine::prelude::*;
-use provisioner::Caller;
+use provisioner::OnBehalfOf;
 
 use super::Unbind;
 use crate::model::cluster_access::{ClusterAccess, account_name};
-use crate::model::instance::Instance;
+use crate::model::instance::InstanceRecord;
 
 pub(crate) struct RemoveAccount {
     pub(crate) access: ClusterAccess,
@@ -23,11 +23,11 @@ impl Step<Unbind> for RemoveAccount {
         let params = &op.params;
         let Some(runtime_id) = &params.runtime_id else { return done() };
         // The instance may have lost its cluster since the request: then the account went with it.
-        let instance = op.record::<Instance>(&Instance::resource(&params.instance_id)).await?;
+        let instance = op.record::<InstanceRecord>(&InstanceRecord::resource(&params.instance_id)).await?;
         if instance.is_none_or(|instance| instance.runtime_id.as_ref() != Some(runtime_id)) {
             return done();
         }
-        let caller = Caller { tenant: &params.account, sub_account: Some(&params.subaccount) };
+        let caller = OnBehalfOf { tenant: &params.account, sub_account: Some(&params.subaccount) };
         let name = account_name(&params.instance_id, &params.binding_id);
         self.access.remove_account(caller, runtime_id, &name).await?;
         done()

@@ -5,11 +5,11 @@ use engine::prelude::*;
 use super::Update;
 use crate::model::parameters::Parameters;
 use crate::model::request;
-use crate::model::settings::Runtimes;
+use crate::model::settings::RuntimesSettings;
 use crate::workflows::shared::opened;
 
 pub(crate) struct Compare {
-    pub(crate) runtimes: Arc<Runtimes>,
+    pub(crate) runtimes: Arc<RuntimesSettings>,
 }
 
 #[async_trait]

@@ -4,10 +4,10 @@ use engine::prelude::*;
 use serde_json::Value;
 
 use super::Update;
-use crate::model::settings::Runtimes;
+use crate::model::settings::RuntimesSettings;
 
 pub(crate) struct Keep {
-    pub(crate) runtimes: Arc<Runtimes>,
+    pub(crate) runtimes: Arc<RuntimesSettings>,
 }
 
 #[async_trait]
@@ -44,7 +44,7 @@ impl Step<Update> for Keep {
                 instance.maintenance_version = version;
             }
         })?;
-        op.portray(&instance)?;
+        op.set_record(&instance)?;
         done()
     }
 }

@@ -43,7 +43,7 @@ pub struct State {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Wanted {
+struct DesiredRuntime {
     instance_id: String,
     #[serde(default)]
     plan_id: Option<String>,
@@ -63,7 +63,8 @@ impl Workflow for Update {
     type Input = Input;
 
     fn admit(asked: Value, sealer: &Sealer) -> Result<Params, String> {
-        let Wanted { instance_id, plan_id, parameters, context, maintenance_version } = engine::parse(asked)?;
+        let DesiredRuntime { instance_id, plan_id, parameters, context, maintenance_version } =
+            engine::parse(asked)?;
         let seal = |map: Option<Map<String, Value>>| map.map(|map| seal_json(&map, sealer));
         let (parameters, context) = (seal(parameters), seal(context));
         Ok(Params { instance_id, plan_id, parameters, context, maintenance_version })

@@ -6,14 +6,14 @@ use provisioner::{OperationType, Provisioner, UpgradeRuntimeInput};
 use super::Update;
 use super::compare::wanted;
 use crate::clients::Clients;
-use crate::model::request::{self, Ingredients};
-use crate::model::sent::Sent;
-use crate::model::settings::Runtimes;
-use crate::workflows::shared::{Change, PATIENT, Progress};
+use crate::model::request::{self, RequestInputs};
+use crate::model::sent::SentOverrides;
+use crate::model::settings::RuntimesSettings;
+use crate::workflows::shared::{ChangeProgress, PATIENT, PendingChange};
 
 pub(crate) struct UpgradeRuntime {
     provisioner: Arc<dyn Provisioner>,
-    runtimes: Arc<Runtimes>,
+    runtimes: Arc<RuntimesSettings>,
 }
 
 impl UpgradeRuntime {
@@ -26,10 +26,10 @@ impl UpgradeRuntime {
 
     fn request(&self, op: &mut Operation<Update>) -> Result<UpgradeRuntimeInput, Halt> {
         let (parameters, overrides) = (wanted(op)?, op.input.overrides.take());
-        op.remember(&Sent::of(&overrides))?;
+        op.remember(&SentOverrides::of(&overrides))?;
         let instance = op.input.instance()?;
         let plan_id = op.params.plan_id.as_ref().unwrap_or(&instance.plan_id);
-        let from = Ingredients {
+        let from = RequestInputs {
             runtimes: &self.runtimes,
             plan: self.runtimes.plan(plan_id).map_err(Halt::fail)?,
             instance,
@@ -56,7 +56,7 @@ impl Step<Update> for UpgradeRuntime {
     async fn run(&self, op: &mut Operation<Update>) -> Outcome {
         let instance = op.input.instance()?.clone();
         let Some(runtime_id) = &instance.runtime_id else { return fail("the instance has no runtime") };
-        let change = Change {
+        let change = PendingChange {
             provisioner: &*self.provisioner,
             runtimes: &self.runtimes,
             caller: instance.caller(),
@@ -65,9 +65,9 @@ impl Step<Update> for UpgradeRuntime {
             kind: OperationType::Upgrade,
         };
         let operation = match change.progress(op).await? {
-            Progress::Over => return done(),
-            Progress::UnderWay(operation) => operation,
-            Progress::NotBegun => {
+            ChangeProgress::Over => return done(),
+            ChangeProgress::UnderWay(operation) => operation,
+            ChangeProgress::NotBegun => {
                 let config = self.request(op)?;
                 self.provisioner.upgrade_runtime(instance.caller(), runtime_id, &config).await?.id
             }

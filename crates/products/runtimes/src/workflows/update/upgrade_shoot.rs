@@ -7,12 +7,12 @@ use super::Update;
 use super::compare::wanted;
 use crate::clients::Clients;
 use crate::model::request;
-use crate::model::settings::Runtimes;
-use crate::workflows::shared::{Change, PATIENT, Progress};
+use crate::model::settings::RuntimesSettings;
+use crate::workflows::shared::{ChangeProgress, PATIENT, PendingChange};
 
 pub(crate) struct UpgradeShoot {
     provisioner: Arc<dyn Provisioner>,
-    runtimes: Arc<Runtimes>,
+    runtimes: Arc<RuntimesSettings>,
 }
 
 impl UpgradeShoot {
@@ -39,7 +39,7 @@ impl Step<Update> for UpgradeShoot {
     async fn run(&self, op: &mut Operation<Update>) -> Outcome {
         let instance = op.input.instance()?.clone();
         let Some(runtime_id) = &instance.runtime_id else { return fail("the instance has no runtime") };
-        let change = Change {
+        let change = PendingChange {
             provisioner: &*self.provisioner,
             runtimes: &self.runtimes,
             caller: instance.caller(),
@@ -48,9 +48,9 @@ impl Step<Update> for UpgradeShoot {
             kind: OperationType::UpgradeShoot,
         };
         let operation = match change.progress(op).await? {
-            Progress::Over => return done(),
-            Progress::UnderWay(operation) => operation,
-            Progress::NotBegun => {
+            ChangeProgress::Over => return done(),
+            ChangeProgress::UnderWay(operation) => operation,
+            ChangeProgress::NotBegun => {
                 let plan_id = op.params.plan_id.as_ref().unwrap_or(&instance.plan_id);
                 let plan = self.runtimes.plan(plan_id).map_err(Halt::fail)?;
                 let config = request::upgrade_shoot(plan, &op.input.parameters, &wanted(op)?);

@@ -3,16 +3,17 @@
 
 use engine::prelude::*;
 use opennebula::{
-    AttributeName, Credentials, NebulaError, RUNTIME_DOCUMENT, Refusal as Kind, Template, Text, Whose,
+    AttributeName, DocumentFilter, NebulaCredentials, NebulaError, NebulaErrorKind as Kind, NebulaTemplate,
+    RUNTIME_DOCUMENT, Text,
 };
 
 use super::instantiate_service::CALL as SERVICE_CALL;
 use super::{Create, name_of};
-use crate::model::errand::credentials;
-use crate::model::function::Seen;
-use crate::model::marks;
+use crate::model::caller_credentials::credentials;
+use crate::model::function::ObservedFunction;
+use crate::model::labels;
 use crate::model::report::{OPENNEBULA, brisk, later, stop};
-use crate::model::runtime::Runtime;
+use crate::model::runtime::ServerlessRuntime;
 use crate::model::settings::Serverless;
 use crate::model::state::RuntimeState;
 
@@ -22,8 +23,8 @@ pub(crate) struct AllocateDocument {
 
 const NAME: AttributeName = AttributeName::of("NAME");
 const BODY: AttributeName = AttributeName::of("BODY");
-const TOKEN: AttributeName = AttributeName::of(marks::TOKEN);
-const SEAL: AttributeName = AttributeName::of(marks::SEAL);
+const TOKEN: AttributeName = AttributeName::of(labels::TOKEN);
+const SEAL: AttributeName = AttributeName::of(labels::SEAL);
 
 impl AllocateDocument {
     pub(crate) fn new(serverless: &Arc<Serverless>) -> AllocateDocument {
@@ -31,10 +32,10 @@ impl AllocateDocument {
     }
 
     /// The documents that this operation has made.
-    async fn find(&self, op: &Operation<Create>, own: &Credentials) -> Result<Vec<i32>, NebulaError> {
-        let token = op.token(marks::LABEL);
-        let all = self.serverless.nebula.documents(own, Whose::Mine, RUNTIME_DOCUMENT, None).await?;
-        let ours = all.iter().filter(|document| marks::token(document) == Some(&token));
+    async fn find(&self, op: &Operation<Create>, own: &NebulaCredentials) -> Result<Vec<i32>, NebulaError> {
+        let token = op.idempotency_key(labels::LABEL);
+        let all = self.serverless.nebula.documents(own, DocumentFilter::Mine, RUNTIME_DOCUMENT, None).await?;
+        let ours = all.iter().filter(|document| labels::token(document) == Some(&token));
         Ok(ours.map(|document| document.id).collect())
     }
 
@@ -75,14 +76,14 @@ impl Step<Create> for AllocateDocument {
             self.settle(op)?;
         }
         let name = name_of(op);
-        let mut runtime = Runtime::asked(0, &name, &op.params.spec);
+        let mut runtime = ServerlessRuntime::asked(0, &name, &op.params.spec);
         for (role, _) in op.params.spec.functions() {
-            runtime.show(role, &Seen::without_machine(None, RuntimeState::Pending, None));
+            runtime.show(role, &ObservedFunction::without_machine(None, RuntimeState::Pending, None));
         }
-        let mut template = Template::new();
+        let mut template = NebulaTemplate::new();
         template.set(NAME, Text::ours(name));
         template.set(BODY, Text::ours(runtime.to_document()));
-        let token = op.token(marks::LABEL);
+        let token = op.idempotency_key(labels::LABEL);
         let seal = op.seal(&SecretString::from(token.clone()));
         template.set(TOKEN, Text::ours(token));
         template.set(SEAL, Text::ours(seal.as_str()));

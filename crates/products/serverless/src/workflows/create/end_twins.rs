@@ -7,9 +7,9 @@ use engine::prelude::*;
 
 use super::instantiate_service::InstantiateService;
 use super::{Create, service_name_of};
-use crate::model::errand::credentials;
+use crate::model::caller_credentials::credentials;
 use crate::model::limit::watched;
-use crate::model::removal::{Progress, Removal, Whose};
+use crate::model::removal::{Removal, RemovalProgress, RemovalScope};
 use crate::model::report::{OPENNEBULA, brisk, stop};
 use crate::model::settings::Serverless;
 
@@ -61,7 +61,8 @@ impl Step<Create> for EndTwins {
         let document = *op.need("the document", |state| state.document.as_ref())?;
         let own_service = *op.need("the service", |state| state.service.as_ref())?;
         let own = credentials(op).await?;
-        let removal = Removal { nebula: &self.serverless.nebula, credentials: &own, whose: Whose::Made };
+        let removal =
+            Removal { nebula: &self.serverless.nebula, credentials: &own, whose: RemovalScope::Made };
         let mut twins = op.recall::<Twins>()?.unwrap_or_default();
         let named = removal.named(document, &service_name_of(op, document)).await;
         twins.services.extend(named.map_err(|error| stop(op, FAILED, error))?);
@@ -76,8 +77,8 @@ impl Step<Create> for EndTwins {
         let watched = watched(op, &self.serverless.settings, WATCHED)?;
         let progress = removal.press(&twins.services, &mut twins.machines, watched.is_overdue).await;
         match progress.map_err(|error| stop(op, FAILED, error))? {
-            Progress::Gone => done(),
-            Progress::Waits(reason) => wait(self.serverless.settings.pause(watched.time), reason),
+            RemovalProgress::Gone => done(),
+            RemovalProgress::Waits(reason) => wait(self.serverless.settings.pause(watched.time), reason),
         }
     }
 }

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use engine::Timestamp;
 use engine::prelude::*;
-use opennebula::{Credentials, NebulaError};
+use opennebula::{NebulaCredentials, NebulaError};
 
 use super::{Create, service_name_of};
-use crate::model::errand::credentials;
+use crate::model::caller_credentials::credentials;
 use crate::model::limit::watched;
-use crate::model::removal::{Progress, Removal, Whose};
+use crate::model::removal::{Removal, RemovalProgress, RemovalScope};
 use crate::model::report::{OPENNEBULA, brisk, later, refuse, stop};
 use crate::model::settings::{Serverless, SrAuth};
 
@@ -91,11 +91,11 @@ impl InstantiateService {
         Ok(Some(Removing { service, twins: services, machines, since: op.now() }))
     }
 
-    fn removal<'a>(&'a self, own: &'a Credentials) -> Removal<'a> {
-        Removal { nebula: &self.serverless.nebula, credentials: own, whose: Whose::Made }
+    fn removal<'a>(&'a self, own: &'a NebulaCredentials) -> Removal<'a> {
+        Removal { nebula: &self.serverless.nebula, credentials: own, whose: RemovalScope::Made }
     }
 
-    fn login(&self, op: &Operation<Create>, own: &Credentials) -> Option<SecretString> {
+    fn login(&self, op: &Operation<Create>, own: &NebulaCredentials) -> Option<SecretString> {
         match self.serverless.settings.sr_auth {
             SrAuth::Password => Some(own.text()),
             SrAuth::Token => op.input.login.clone(),
@@ -135,7 +135,7 @@ impl Step<Create> for InstantiateService {
         let login = self.login(op, &own);
         let contents = match op.params.contents(&self.serverless, &own, login.as_ref()).await {
             Ok(contents) => contents,
-            Err(refusal) => return Err(refuse(op, refusal)),
+            Err(runtime_error) => return Err(refuse(op, runtime_error)),
         };
         let (template, name) = (op.params.template.template(), service_name_of(op, document));
         let call = self.serverless.nebula.instantiate(&own, &template, &name, &contents);
@@ -162,8 +162,8 @@ impl Step<Create> for InstantiateService {
         op.remember(&removing)?;
         let progress = progress.map_err(|error| later(&self.serverless.settings, &error))?;
         match progress {
-            Progress::Gone => done(),
-            Progress::Waits(reason) => wait(self.serverless.settings.pause(watched.time), reason),
+            RemovalProgress::Gone => done(),
+            RemovalProgress::Waits(reason) => wait(self.serverless.settings.pause(watched.time), reason),
         }
     }
 }

@@ -2,10 +2,10 @@
 //! there is nothing to take back.
 
 use engine::prelude::*;
-use opennebula::Credentials;
+use opennebula::NebulaCredentials;
 
 use super::Create;
-use crate::model::errand::credentials;
+use crate::model::caller_credentials::credentials;
 use crate::model::report::{OPENNEBULA, brisk, stop};
 use crate::model::settings::Serverless;
 
@@ -38,7 +38,7 @@ impl Step<Create> for MintLogin {
         let own = credentials(op).await?;
         let token = self.serverless.nebula.login(&own, self.serverless.settings.token_valid).await;
         let token = token.map_err(|error| stop(op, "Failed to get a login for the VMs", error))?;
-        let login = Credentials::new(own.user, token);
+        let login = NebulaCredentials::new(own.user, token);
         let login = login.map_err(|error| Halt::fail(format!("the login: {error}")))?;
         op.input.login = Some(login.text());
         done()

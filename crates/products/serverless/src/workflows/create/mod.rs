@@ -10,20 +10,20 @@ mod wait_for_machines;
 
 use std::collections::BTreeMap;
 
-use engine::Rest;
+use engine::Settled;
 use engine::prelude::*;
-use engine::store::Portrait;
-use opennebula::{Credentials, Dialect, NebulaError, ServiceTemplate, TemplateRole};
+use engine::store::RecordUpdate;
+use opennebula::{Dialect, NebulaCredentials, NebulaError, ServiceTemplate, TemplateRole};
 
+use crate::model::caller_credentials::{self, Input};
 use crate::model::choose::choose;
 use crate::model::contents::Common;
-use crate::model::errand::{self, Input};
-use crate::model::function::Role;
-use crate::model::refusal::Refusal;
+use crate::model::function::FunctionRole;
 use crate::model::report::Answers;
+use crate::model::runtime_error::RuntimeError;
 use crate::model::settings::{Serverless, SrAuth};
 use crate::model::spec::Spec;
-use crate::model::{CREATE, marks};
+use crate::model::{CREATE, labels};
 
 pub struct Create;
 
@@ -60,12 +60,13 @@ pub struct State {
     pub service: Option<i32>,
     /// The first machine of every role that has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub machines: Option<BTreeMap<Role, i32>>,
+    pub machines: Option<BTreeMap<FunctionRole, i32>>,
     /// The body of the answer: JSON with its members in their order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runtime: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub refusal: Option<Refusal>,
+    #[serde(rename = "refusal")]
+    pub runtime_error: Option<RuntimeError>,
 }
 
 impl Workflow for Create {
@@ -76,23 +77,23 @@ impl Workflow for Create {
     type State = State;
     type Input = Input;
 
-    fn parting(op: &Operation<Create>, rest: &Rest<'_>) -> Option<Portrait> {
-        errand::parting(op, rest)
+    fn on_settled(op: &Operation<Create>, rest: &Settled<'_>) -> Option<RecordUpdate> {
+        caller_credentials::on_settled(op, rest)
     }
 }
 
 impl Answers for Create {
-    fn refusal(state: &mut State) -> &mut Option<Refusal> {
-        &mut state.refusal
+    fn runtime_error(state: &mut State) -> &mut Option<RuntimeError> {
+        &mut state.runtime_error
     }
 }
 
 /// Finds out whether the runtime can be made, and of what. Reads only; who is not known to OpenNebula ends here.
 pub async fn prepare(
     serverless: &Serverless,
-    credentials: &Credentials,
+    credentials: &NebulaCredentials,
     spec: Spec,
-) -> Result<Params, Refusal> {
+) -> Result<Params, RuntimeError> {
     check_name(&spec)?;
     let template = choose(serverless, credentials, &spec).await?;
     let chosen = Chosen::of(&template)?;
@@ -104,17 +105,17 @@ pub async fn prepare(
         if let Some(contents) = contents.get(&role.name) {
             let written =
                 if role.seven { contents.to_json().map(drop) } else { contents.to_text().map(drop) };
-            written.map_err(|why| Refusal::invalid(why.to_string()))?;
+            written.map_err(|why| RuntimeError::invalid(why.to_string()))?;
         }
     }
     Ok(params)
 }
 
 /// OpenNebula writes the name of a document into XML as it is, and refuses what is no XML any longer.
-fn check_name(spec: &Spec) -> Result<(), Refusal> {
+fn check_name(spec: &Spec) -> Result<(), RuntimeError> {
     let name = spec.name.as_deref().unwrap_or_default();
     match ["<", "&", "]]>"].into_iter().find(|part| name.contains(part)) {
-        Some(found) => Err(Refusal::invalid(format!(
+        Some(found) => Err(RuntimeError::invalid(format!(
             "The property '#/SERVERLESS_RUNTIME/NAME' has {found}, which OpenNebula does not take: leave it out"
         ))),
         None => Ok(()),
@@ -126,9 +127,9 @@ impl Params {
     async fn contents(
         &self,
         serverless: &Serverless,
-        credentials: &Credentials,
+        credentials: &NebulaCredentials,
         login: Option<&SecretString>,
-    ) -> Result<BTreeMap<String, opennebula::Template>, Refusal> {
+    ) -> Result<BTreeMap<String, opennebula::NebulaTemplate>, RuntimeError> {
         let common = Common {
             settings: &serverless.settings,
             spec: &self.spec,
@@ -154,14 +155,14 @@ impl Params {
     }
 }
 
-fn unreadable(role: Role, error: &NebulaError) -> Refusal {
-    let mut refusal =
-        Refusal::of(format!("Failed to read VM Template for Function {}", role.as_str()), error);
+fn unreadable(role: FunctionRole, error: &NebulaError) -> RuntimeError {
+    let mut runtime_error =
+        RuntimeError::of(format!("Failed to read VM Template for Function {}", role.as_str()), error);
     // Nothing of the caller's is missing.
-    if refusal.status == 404 {
-        refusal.status = 500;
+    if runtime_error.status == 404 {
+        runtime_error.status = 500;
     }
-    refusal
+    runtime_error
 }
 
 impl ChosenRole {
@@ -171,15 +172,15 @@ impl ChosenRole {
 }
 
 impl Chosen {
-    fn of(template: &ServiceTemplate) -> Result<Chosen, Refusal> {
+    fn of(template: &ServiceTemplate) -> Result<Chosen, RuntimeError> {
         let role = |role: &TemplateRole| {
             let vm_template = role.vm_template.ok_or_else(|| {
                 let error = format!("Failed to read VM Template for Function {}", role.name);
-                Refusal::new(500, error, format!("service template {} names none", template.id))
+                RuntimeError::new(500, error, format!("service template {} names none", template.id))
             })?;
             Ok(ChosenRole { name: role.name.clone(), vm_template, seven: role.dialect == Dialect::Seven })
         };
-        let roles = template.roles.iter().map(role).collect::<Result<_, Refusal>>()?;
+        let roles = template.roles.iter().map(role).collect::<Result<_, RuntimeError>>()?;
         Ok(Chosen { id: template.id, name: template.name.clone(), roles })
     }
 
@@ -212,7 +213,7 @@ fn name_of(op: &Operation<Create>) -> String {
 }
 
 fn service_name_of(op: &Operation<Create>, document: i32) -> String {
-    marks::service_name(document, &op.token(marks::LABEL))
+    labels::service_name(document, &op.idempotency_key(labels::LABEL))
 }
 
 /// The table of steps and weights.

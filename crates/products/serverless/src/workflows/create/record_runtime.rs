@@ -1,13 +1,13 @@
 //! Writes into the document what the runtime is made of, and puts the answer together.
 
 use engine::prelude::*;
-use opennebula::{AttributeName, Template, Text};
+use opennebula::{AttributeName, NebulaTemplate, Text};
 
 use super::{Create, name_of};
-use crate::model::errand::credentials;
-use crate::model::function::Seen;
+use crate::model::caller_credentials::credentials;
+use crate::model::function::ObservedFunction;
 use crate::model::report::{OPENNEBULA, brisk, stop};
-use crate::model::runtime::Runtime;
+use crate::model::runtime::ServerlessRuntime;
 use crate::model::settings::Serverless;
 use crate::model::state::RuntimeState;
 
@@ -48,23 +48,24 @@ impl Step<Create> for RecordRuntime {
         let machines = nebula.machines(&credentials, &all).await;
         let machines =
             machines.map_err(|error| stop(op, "Failed to read the VMs of the Serverless Runtime", error))?;
-        let mut runtime = Runtime::asked(document, &name_of(op), &op.params.spec);
+        let mut runtime = ServerlessRuntime::asked(document, &name_of(op), &op.params.spec);
         for (role, _) in op.params.spec.functions() {
             let id = ids.get(&role).copied();
             let machine = machines.iter().find(|machine| Some(machine.id) == id);
-            let seen = machine.map(Seen::of);
-            let seen = seen.unwrap_or_else(|| Seen::without_machine(id, RuntimeState::Pending, None));
+            let seen = machine.map(ObservedFunction::of);
+            let seen =
+                seen.unwrap_or_else(|| ObservedFunction::without_machine(id, RuntimeState::Pending, None));
             // Clients take a new runtime for failed if it is anything else, however quick it was.
-            runtime.show(role, &Seen { state: RuntimeState::Pending, error: None, ..seen });
+            runtime.show(role, &ObservedFunction { state: RuntimeState::Pending, error: None, ..seen });
         }
         runtime.set_service(service);
         // Only the body: whoever removes the runtime at this moment has left a mark beside it.
-        let mut template = Template::new();
+        let mut template = NebulaTemplate::new();
         template.set(BODY, Text::ours(runtime.to_document()));
         let saved = nebula.amend_document(&credentials, document, &template).await;
         saved.map_err(|error| stop(op, "Failed to update Serverless Runtime Document", error))?;
         op.state.runtime = Some(runtime.to_answer());
-        op.state.refusal = None;
+        op.state.runtime_error = None;
         done()
     }
 }

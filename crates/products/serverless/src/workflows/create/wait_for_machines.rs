@@ -3,16 +3,16 @@
 use std::collections::BTreeMap;
 
 use engine::prelude::*;
-use opennebula::{Refusal as Kind, Service};
+use opennebula::{FlowService, NebulaErrorKind as Kind};
 use serde_json::Value;
 
 use super::Create;
-use crate::model::errand::credentials;
-use crate::model::function::Role;
+use crate::model::caller_credentials::credentials;
+use crate::model::function::FunctionRole;
 use crate::model::json::{Json, Members};
 use crate::model::limit::watched;
-use crate::model::refusal::Refusal;
 use crate::model::report::{OPENNEBULA, brisk, refuse, stop};
+use crate::model::runtime_error::RuntimeError;
 use crate::model::settings::Serverless;
 use crate::model::view::first_node;
 
@@ -56,15 +56,15 @@ impl Step<Create> for WaitForMachines {
             Err(error) => {
                 let text = format!("Failed to read Serverless Runtime Service {id}");
                 if error.is(Kind::NotFound) {
-                    let refusal = Refusal { status: 500, ..Refusal::of(text, &error) };
-                    return Err(refuse(op, refusal));
+                    let runtime_error = RuntimeError { status: 500, ..RuntimeError::of(text, &error) };
+                    return Err(refuse(op, runtime_error));
                 }
                 return Err(stop(op, &text, error));
             }
         };
         if service.has_failed() {
             let error = format!("Serverless Runtime Service {id} entered FAILED state after creation");
-            return Err(refuse(op, Refusal::new(500, error, log(&service))));
+            return Err(refuse(op, RuntimeError::new(500, error, log(&service))));
         }
         if let Some(machines) = machines(&service) {
             op.state.machines = Some(machines);
@@ -73,8 +73,9 @@ impl Step<Create> for WaitForMachines {
         let going_on_for = watched(op, &self.serverless.settings, WATCHED)?.time;
         if going_on_for >= self.serverless.settings.timeout {
             let error = format!("OpenNebula did not create VMs for the Serverless Runtime Service {id}");
-            let refusal = Refusal::new(504, error, format!("the service is {}", service.state_name()));
-            return Err(refuse(op, refusal));
+            let runtime_error =
+                RuntimeError::new(504, error, format!("the service is {}", service.state_name()));
+            return Err(refuse(op, runtime_error));
         }
         let reason = format!("service {id} is {} and has no VMs yet", service.state_name());
         wait(self.serverless.settings.pause(going_on_for), reason)
@@ -82,7 +83,7 @@ impl Step<Create> for WaitForMachines {
 }
 
 /// The first machine of every role, once all roles have theirs. A role that comes after others gets it later.
-fn machines(service: &Service) -> Option<BTreeMap<Role, i32>> {
+fn machines(service: &FlowService) -> Option<BTreeMap<FunctionRole, i32>> {
     let is_there = |name: &str| service.roles.iter().any(|role| role.name == name && !role.nodes.is_empty());
     let is_complete = service.roles.iter().all(|role| {
         let wanted = usize::try_from(role.cardinality).unwrap_or(usize::MAX);
@@ -90,12 +91,12 @@ fn machines(service: &Service) -> Option<BTreeMap<Role, i32>> {
         comes_later || (!role.nodes.is_empty() && role.nodes.len() >= wanted)
     });
     let node = |role| first_node(service, role).map(|id| (role, id));
-    let machines: BTreeMap<Role, i32> = Role::ALL.into_iter().filter_map(node).collect();
+    let machines: BTreeMap<FunctionRole, i32> = FunctionRole::ALL.into_iter().filter_map(node).collect();
     (is_complete && !machines.is_empty()).then_some(machines)
 }
 
 /// What OneFlow wrote about the service, line by line.
-fn log(service: &Service) -> Json {
+fn log(service: &FlowService) -> Json {
     let Value::Array(lines) = &service.log else { return Json::from(service.state_name()) };
     let line = |line: &Value| {
         let mut members = Members::default();

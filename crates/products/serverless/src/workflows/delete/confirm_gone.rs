@@ -6,7 +6,7 @@ use engine::prelude::*;
 use opennebula::NebulaError;
 
 use super::{Delete, failed, going_on_for, named, services, whose};
-use crate::model::errand::credentials;
+use crate::model::caller_credentials::credentials;
 use crate::model::removal::Removal;
 use crate::model::report::{OPENNEBULA, PATIENT, stop};
 use crate::model::settings::Serverless;

@@ -1,10 +1,10 @@
 //! Deletes the document: from here on nothing is left that could be forgotten.
 
 use engine::prelude::*;
-use opennebula::Refusal as Kind;
+use opennebula::NebulaErrorKind as Kind;
 
 use super::Delete;
-use crate::model::errand::credentials;
+use crate::model::caller_credentials::credentials;
 use crate::model::report::{OPENNEBULA, PATIENT, stop};
 use crate::model::settings::Serverless;
 
@@ -37,7 +37,7 @@ impl Step<Delete> for DeleteDocument {
                 Err(stop(op, "Failed to delete Serverless Runtime Document", error))
             }
             _ => {
-                op.state.refusal = None;
+                op.state.runtime_error = None;
                 done()
             }
         }

@@ -1,11 +1,11 @@
 //! Marks the document, so that from now on the runtime is gone for everybody but who removes it.
 
 use engine::prelude::*;
-use opennebula::{AttributeName, Refusal as Kind, Template};
+use opennebula::{AttributeName, NebulaErrorKind as Kind, NebulaTemplate};
 
 use super::Delete;
-use crate::model::errand::credentials;
-use crate::model::marks;
+use crate::model::caller_credentials::credentials;
+use crate::model::labels;
 use crate::model::report::{OPENNEBULA, PATIENT, stop};
 use crate::model::settings::Serverless;
 
@@ -13,7 +13,7 @@ pub(crate) struct MarkDocument {
     serverless: Arc<Serverless>,
 }
 
-const DELETING: AttributeName = AttributeName::of(marks::DELETING);
+const DELETING: AttributeName = AttributeName::of(labels::DELETING);
 
 impl MarkDocument {
     pub(crate) fn new(serverless: &Arc<Serverless>) -> MarkDocument {
@@ -38,8 +38,8 @@ impl Step<Delete> for MarkDocument {
             return done();
         }
         let credentials = credentials(op).await?;
-        let mut template = Template::new();
-        template.set(DELETING, marks::YES);
+        let mut template = NebulaTemplate::new();
+        template.set(DELETING, labels::YES);
         match self.serverless.nebula.amend_document(&credentials, op.params.document, &template).await {
             Err(error) if !error.is(Kind::NotFound) => {
                 Err(stop(op, "Failed to delete Serverless Runtime Document", error))

@@ -9,19 +9,19 @@ mod undeploy_service;
 
 use std::collections::BTreeSet;
 
-use engine::Rest;
+use engine::Settled;
 use engine::Timestamp;
 use engine::prelude::*;
-use engine::store::Portrait;
-use opennebula::{Credentials, NebulaError};
+use engine::store::RecordUpdate;
+use opennebula::{NebulaCredentials, NebulaError};
 
-use crate::model::errand::{self, Input};
-use crate::model::refusal::Refusal;
-use crate::model::removal::{Removal, Whose};
+use crate::model::caller_credentials::{self, Input};
+use crate::model::removal::{Removal, RemovalScope};
 use crate::model::report::Answers;
-use crate::model::runtime::Runtime;
+use crate::model::runtime::ServerlessRuntime;
+use crate::model::runtime_error::RuntimeError;
 use crate::model::settings::Serverless;
-use crate::model::{DELETE, marks, view};
+use crate::model::{DELETE, labels, view};
 
 pub struct Delete;
 
@@ -62,7 +62,8 @@ pub struct State {
     #[serde(default)]
     confirmed: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub refusal: Option<Refusal>,
+    #[serde(rename = "refusal")]
+    pub runtime_error: Option<RuntimeError>,
 }
 
 impl Workflow for Delete {
@@ -72,22 +73,26 @@ impl Workflow for Delete {
     type State = State;
     type Input = Input;
 
-    fn parting(op: &Operation<Delete>, rest: &Rest<'_>) -> Option<Portrait> {
-        errand::parting(op, rest)
+    fn on_settled(op: &Operation<Delete>, rest: &Settled<'_>) -> Option<RecordUpdate> {
+        caller_credentials::on_settled(op, rest)
     }
 }
 
 impl Answers for Delete {
-    fn refusal(state: &mut State) -> &mut Option<Refusal> {
-        &mut state.refusal
+    fn runtime_error(state: &mut State) -> &mut Option<RuntimeError> {
+        &mut state.runtime_error
     }
 }
 
 /// Finds the runtime. Reads the document and nothing else: whatever else is missing must not keep it alive.
-pub async fn prepare(serverless: &Serverless, credentials: &Credentials, id: i32) -> Result<Params, Refusal> {
+pub async fn prepare(
+    serverless: &Serverless,
+    credentials: &NebulaCredentials,
+    id: i32,
+) -> Result<Params, RuntimeError> {
     let document = view::document(serverless, credentials, id).await?;
-    let token = marks::token(&document).map(str::to_owned);
-    let Ok(runtime) = Runtime::stored(&document) else {
+    let token = labels::token(&document).map(str::to_owned);
+    let Ok(runtime) = ServerlessRuntime::stored(&document) else {
         return Ok(Params { document: id, service: None, machines: BTreeSet::new(), token });
     };
     let machines = runtime.roles().filter_map(|role| runtime.vm_id(role)).collect();
@@ -95,8 +100,8 @@ pub async fn prepare(serverless: &Serverless, credentials: &Credentials, id: i32
 }
 
 /// What may be removed. Operations of releases that did not note the owner go on as they began.
-fn whose(op: &Operation<Delete>) -> Whose {
-    op.state.owner.map_or(Whose::Made, Whose::OwnedBy)
+fn whose(op: &Operation<Delete>) -> RemovalScope {
+    op.state.owner.map_or(RemovalScope::Made, RemovalScope::OwnedBy)
 }
 
 /// Everything that has to go.
@@ -107,7 +112,7 @@ fn services(op: &Operation<Delete>) -> BTreeSet<i32> {
 /// The services of the owner that carry the name of the runtime's service.
 async fn named(op: &Operation<Delete>, removal: &Removal<'_>) -> Result<BTreeSet<i32>, NebulaError> {
     let (document, Some(token)) = (op.params.document, &op.params.token) else { return Ok(BTreeSet::new()) };
-    removal.named(document, &marks::service_name(document, token)).await
+    removal.named(document, &labels::service_name(document, token)).await
 }
 
 /// How long the removal has been going on.

@@ -3,9 +3,9 @@
 use engine::prelude::*;
 
 use super::{Delete, failed, whose};
-use crate::model::errand::credentials;
+use crate::model::caller_credentials::credentials;
 use crate::model::limit::watched;
-use crate::model::removal::{Progress, Removal};
+use crate::model::removal::{Removal, RemovalProgress};
 use crate::model::report::{OPENNEBULA, PATIENT, stop};
 use crate::model::settings::Serverless;
 
@@ -39,8 +39,8 @@ impl Step<Delete> for TerminateMachines {
             Removal { nebula: &self.serverless.nebula, credentials: &credentials, whose: whose(op) };
         let watched = watched(op, &self.serverless.settings, WATCHED)?;
         match removal.terminate(&op.state.machines, watched.is_overdue).await {
-            Ok(Progress::Gone) => done(),
-            Ok(Progress::Waits(reason)) => wait(self.serverless.settings.pause(watched.time), reason),
+            Ok(RemovalProgress::Gone) => done(),
+            Ok(RemovalProgress::Waits(reason)) => wait(self.serverless.settings.pause(watched.time), reason),
             Err(error) => {
                 let text = failed(op);
                 Err(stop(op, &text, error))

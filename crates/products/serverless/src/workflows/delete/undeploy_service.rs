@@ -2,12 +2,12 @@
 //! forget them.
 
 use engine::prelude::*;
-use opennebula::Refusal as Kind;
+use opennebula::NebulaErrorKind as Kind;
 
 use super::{Delete, failed, named, services, whose};
-use crate::model::errand::credentials;
+use crate::model::caller_credentials::credentials;
 use crate::model::limit::watched;
-use crate::model::removal::{Progress, Removal};
+use crate::model::removal::{Removal, RemovalProgress};
 use crate::model::report::{OPENNEBULA, PATIENT, stop};
 use crate::model::settings::Serverless;
 
@@ -81,8 +81,8 @@ impl Step<Delete> for UndeployService {
             Removal { nebula: &self.serverless.nebula, credentials: &credentials, whose: whose(op) };
         let watched = watched(op, &self.serverless.settings, WATCHED)?;
         match removal.undeploy_all(&services, watched.is_overdue).await {
-            Ok(Progress::Gone) => done(),
-            Ok(Progress::Waits(reason)) => wait(self.serverless.settings.pause(watched.time), reason),
+            Ok(RemovalProgress::Gone) => done(),
+            Ok(RemovalProgress::Waits(reason)) => wait(self.serverless.settings.pause(watched.time), reason),
             Err(error) => {
                 let text = failed(op);
                 Err(stop(op, &text, error))

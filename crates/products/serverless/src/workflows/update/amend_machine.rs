@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use engine::prelude::*;
-use opennebula::Action;
+use opennebula::VmAction;
 
 use super::{Update, going_on_for, put_back};
-use crate::model::errand::credentials;
-use crate::model::function::Role;
+use crate::model::caller_credentials::credentials;
+use crate::model::function::FunctionRole;
 use crate::model::report::{OPENNEBULA, brisk, stop};
 use crate::model::settings::Serverless;
 
@@ -17,9 +17,9 @@ pub(crate) struct AmendMachine {
 
 /// The machines that know it.
 #[derive(Default, Serialize, Deserialize)]
-struct Told(BTreeSet<Role>);
+struct InformedMachines(BTreeSet<FunctionRole>);
 
-impl Fact for Told {
+impl Fact for InformedMachines {
     const KEY: &'static str = "amend_machine.told";
 }
 
@@ -48,13 +48,13 @@ impl Step<Update> for AmendMachine {
         let credentials = credentials(op).await?;
         going_on_for(op);
         let changes = op.params.functions.clone();
-        let mut told = op.recall::<Told>()?.unwrap_or_default();
+        let mut told = op.recall::<InformedMachines>()?.unwrap_or_default();
         for change in changes.iter().filter(|change| !told.0.contains(&change.role)).collect::<Vec<_>>() {
             let Some(place) = &change.place else { continue };
             let amended = nebula.amend_machine(&credentials, change.machine, &place.to.template()).await;
             amended.map_err(|error| stop(op, FAILED, error))?;
             if op.params.reschedule {
-                match nebula.act(&credentials, change.machine, Action::Resched).await {
+                match nebula.act(&credentials, change.machine, VmAction::Resched).await {
                     Ok(()) => {}
                     Err(error) if error.may_heal() => return Err(stop(op, FAILED, error)),
                     // It needs a right that owners of machines rarely have.

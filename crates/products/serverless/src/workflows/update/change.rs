@@ -1,10 +1,10 @@
 //! What changes about one function: what it has now, and what it should have.
 
-use opennebula::{AttributeName, Capacity, Machine, Template, Text, Vector};
+use opennebula::{AttributeName, Capacity, NebulaTemplate, Text, Vector, VirtualMachine};
 use serde::{Deserialize, Serialize};
 
 use crate::model::contents::SCHEDULING;
-use crate::model::function::{Role, Seen};
+use crate::model::function::{FunctionRole, ObservedFunction};
 
 /// Something before and after.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -14,8 +14,8 @@ pub struct FromTo<T> {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Change {
-    pub role: Role,
+pub struct FunctionChange {
+    pub role: FunctionRole,
     pub machine: i32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu: Option<FromTo<u32>>,
@@ -26,7 +26,7 @@ pub struct Change {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disk: Option<FromTo<u32>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub place: Option<FromTo<Place>>,
+    pub place: Option<FromTo<DesiredPlacement>>,
     /// The machine is in an error state, and why: it is recovered, and nothing else is done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recover: Option<String>,
@@ -34,7 +34,7 @@ pub struct Change {
 
 /// The attributes of a machine that say where it should be. Nothing leaves an attribute as it is.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Place {
+pub struct DesiredPlacement {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rank: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -43,10 +43,10 @@ pub struct Place {
     pub device_info: Option<Vec<(String, String)>>,
 }
 
-impl Change {
-    pub(crate) fn recovery(role: Role, machine: i32, why: &str) -> Change {
+impl FunctionChange {
+    pub(crate) fn recovery(role: FunctionRole, machine: i32, why: &str) -> FunctionChange {
         let recover = Some(why.to_owned());
-        Change { role, machine, cpu: None, memory: None, disk: None, place: None, recover }
+        FunctionChange { role, machine, cpu: None, memory: None, disk: None, place: None, recover }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -74,8 +74,8 @@ impl Change {
 }
 
 /// Whether a machine has that capacity.
-pub(crate) fn has(machine: &Machine, capacity: Capacity) -> bool {
-    let seen = Seen::of(machine);
+pub(crate) fn has(machine: &VirtualMachine, capacity: Capacity) -> bool {
+    let seen = ObservedFunction::of(machine);
     capacity.cpu.is_none_or(|cpu| seen.cpu == Some(cpu))
         && capacity.memory.is_none_or(|memory| seen.memory == Some(memory))
 }
@@ -89,16 +89,16 @@ pub(crate) fn words(capacity: Capacity) -> String {
 
 const DEVICE_INFO: AttributeName = AttributeName::of("DEVICE_INFO");
 
-impl Place {
+impl DesiredPlacement {
     /// What a machine has of those attributes that are about to change. What it does not have is empty.
-    pub(crate) fn of(machine: &Machine, about: &Place) -> Place {
+    pub(crate) fn of(machine: &VirtualMachine, about: &DesiredPlacement) -> DesiredPlacement {
         let user = &machine.user_template;
         let attribute = |name| user.get(name).unwrap_or_default().to_owned();
         let pairs = |vector: &Vector| {
             let pair = |(name, value): &(AttributeName, Text)| (name.to_string(), value.as_str().to_owned());
             vector.pairs().iter().map(pair).collect()
         };
-        Place {
+        DesiredPlacement {
             rank: about.rank.as_ref().map(|_| attribute(SCHEDULING[0].1)),
             requirements: about.requirements.as_ref().map(|_| attribute(SCHEDULING[1].1)),
             device_info: about
@@ -109,12 +109,12 @@ impl Place {
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        *self == Place::default()
+        *self == DesiredPlacement::default()
     }
 
     /// As it is written into a machine. All of it was checked when it came in, or was there before.
-    pub(crate) fn template(&self) -> Template {
-        let mut template = Template::new();
+    pub(crate) fn template(&self) -> NebulaTemplate {
+        let mut template = NebulaTemplate::new();
         let attributes = [(SCHEDULING[0].1, &self.rank), (SCHEDULING[1].1, &self.requirements)];
         for (name, value) in attributes {
             if let Some(value) = value {

@@ -13,19 +13,19 @@ mod resize_machine;
 
 use std::collections::BTreeSet;
 
-use engine::Rest;
+use engine::Settled;
 use engine::Timestamp;
 use engine::prelude::*;
-use engine::store::Portrait;
-use opennebula::{NebulaError, Refusal as Kind};
+use engine::store::RecordUpdate;
+use opennebula::{NebulaError, NebulaErrorKind as Kind};
 
 use crate::model::UPDATE;
-use crate::model::errand::{self, Input};
-use crate::model::refusal::Refusal;
+use crate::model::caller_credentials::{self, Input};
 use crate::model::report::{Answers, later};
+use crate::model::runtime_error::RuntimeError;
 use crate::model::settings::{Serverless, ServerlessSettings};
 
-pub use change::{Change, FromTo, Place};
+pub use change::{DesiredPlacement, FromTo, FunctionChange};
 pub use prepare::prepare;
 
 pub struct Update;
@@ -36,7 +36,7 @@ pub struct Params {
     pub document: i32,
     /// One for every function that changes.
     #[serde(default)]
-    pub functions: Vec<Change>,
+    pub functions: Vec<FunctionChange>,
     /// Whether the scheduler has to look for a place again.
     #[serde(default)]
     pub reschedule: bool,
@@ -56,7 +56,8 @@ pub struct State {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runtime: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub refusal: Option<Refusal>,
+    #[serde(rename = "refusal")]
+    pub runtime_error: Option<RuntimeError>,
     /// What was asked for and not done, though the rest was.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub warnings: BTreeSet<String>,
@@ -73,14 +74,14 @@ impl Workflow for Update {
     type State = State;
     type Input = Input;
 
-    fn parting(op: &Operation<Update>, rest: &Rest<'_>) -> Option<Portrait> {
-        errand::parting(op, rest)
+    fn on_settled(op: &Operation<Update>, rest: &Settled<'_>) -> Option<RecordUpdate> {
+        caller_credentials::on_settled(op, rest)
     }
 }
 
 impl Answers for Update {
-    fn refusal(state: &mut State) -> &mut Option<Refusal> {
-        &mut state.refusal
+    fn runtime_error(state: &mut State) -> &mut Option<RuntimeError> {
+        &mut state.runtime_error
     }
 }
 
@@ -93,7 +94,7 @@ fn going_on_for(op: &mut Operation<Update>) -> Duration {
 /// Something stays as the update left it. The caller is told so.
 fn leave(op: &mut Operation<Update>, what: &str) {
     if op.state.leftovers.insert(what.to_owned()) {
-        op.state.refusal = op.state.refusal.take().map(|refusal| refusal.and(what));
+        op.state.runtime_error = op.state.runtime_error.take().map(|runtime_error| runtime_error.and(what));
     }
 }
 

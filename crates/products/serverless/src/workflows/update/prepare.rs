@@ -1,36 +1,36 @@
 //! Compares what is asked for with what there is. What cannot be done is refused before anything is touched.
 
-use opennebula::{AttributeName, Credentials, Machine, Text, Vector};
+use opennebula::{AttributeName, NebulaCredentials, Text, Vector, VirtualMachine};
 
 use super::Params;
-use super::change::{Change, FromTo, Place};
+use super::change::{DesiredPlacement, FromTo, FunctionChange};
 use super::recover_machine::on_an_error_state;
 use crate::model::contents::{device_info, schedule};
-use crate::model::function::{Asked, Role, Seen};
+use crate::model::function::{FunctionRole, FunctionSpec, ObservedFunction};
 use crate::model::json::{Json, Members};
-use crate::model::refusal::Refusal;
-use crate::model::runtime::Runtime;
+use crate::model::runtime::ServerlessRuntime;
+use crate::model::runtime_error::RuntimeError;
 use crate::model::settings::{Serverless, ServerlessSettings};
 use crate::model::spec::Spec;
 use crate::model::state::{DONE, RuntimeState};
-use crate::model::{marks, view};
+use crate::model::{labels, view};
 
 /// Finds out what changes. Reads only. The body is looked at last, so that a runtime which does not exist is not found
 /// whatever was sent.
 pub async fn prepare(
     serverless: &Serverless,
-    credentials: &Credentials,
+    credentials: &NebulaCredentials,
     id: i32,
     body: &[u8],
-) -> Result<Params, Refusal> {
+) -> Result<Params, RuntimeError> {
     let document = view::document(serverless, credentials, id).await?;
-    if marks::is_deleting(&document) {
-        return Err(Refusal::not_found());
+    if labels::is_deleting(&document) {
+        return Err(RuntimeError::not_found());
     }
     let spec = Spec::parse(body)?;
     check_name(spec.name.as_ref().filter(|name| **name != document.name))?;
     let look = view::look(serverless, credentials, &document).await?;
-    let (before, mut runtime) = (Runtime::stored(&document)?, look.runtime);
+    let (before, mut runtime) = (ServerlessRuntime::stored(&document)?, look.runtime);
     let blocks = merged(&runtime, &spec);
     let place = place(&blocks, &serverless.settings)?;
     let mut functions = Vec::new();
@@ -38,10 +38,10 @@ pub async fn prepare(
         let machine = look.machines.get(&role);
         if let Some(machine) = machine.filter(|machine| machine.uid != document.uid) {
             let message = format!("VM {} belongs to another user than document {id}", machine.id);
-            return Err(Refusal::new(403, "Cannot update Serverless Runtime", message));
+            return Err(RuntimeError::new(403, "Cannot update Serverless Runtime", message));
         }
         if let Some(why) = gate(&runtime, role, machine)? {
-            let recovery = machine.map(|machine| Change::recovery(role, machine.id, &why));
+            let recovery = machine.map(|machine| FunctionChange::recovery(role, machine.id, &why));
             let functions = recovery.into_iter().collect();
             return Ok(Params { document: id, functions, reschedule: false, body: None, name: None });
         }
@@ -50,7 +50,7 @@ pub async fn prepare(
         }
     }
     functions.retain(|change| !change.is_empty());
-    let reschedules = |place: &FromTo<Place>| {
+    let reschedules = |place: &FromTo<DesiredPlacement>| {
         place.from.rank != place.to.rank || place.from.requirements != place.to.requirements
     };
     let reschedule = functions.iter().filter_map(|change| change.place.as_ref()).any(reschedules);
@@ -68,17 +68,21 @@ pub async fn prepare(
 /// OpenNebula takes these in the name of a new document and not in a new name.
 const NOT_IN_A_NEW_NAME: &[char] = &['&', '|', ':', '\\', '"', ';', '/', '\'', '#', '{', '}', '$', '<', '>'];
 
-fn check_name(new: Option<&String>) -> Result<(), Refusal> {
+fn check_name(new: Option<&String>) -> Result<(), RuntimeError> {
     let Some(found) = new.and_then(|name| name.chars().find(|c| NOT_IN_A_NEW_NAME.contains(c))) else {
         return Ok(());
     };
     let message =
         format!("The property '#/SERVERLESS_RUNTIME/NAME' has a {found}: leave it out of a new name");
-    Err(Refusal::invalid(message))
+    Err(RuntimeError::invalid(message))
 }
 
 /// Only a machine that runs can be changed. Says why one has to be recovered in place of that.
-fn gate(runtime: &Runtime, role: Role, machine: Option<&Machine>) -> Result<Option<String>, Refusal> {
+fn gate(
+    runtime: &ServerlessRuntime,
+    role: FunctionRole,
+    machine: Option<&VirtualMachine>,
+) -> Result<Option<String>, RuntimeError> {
     match runtime.state(role) {
         Some(RuntimeState::Running) => Ok(None),
         Some(RuntimeState::Error) => {
@@ -86,13 +90,13 @@ fn gate(runtime: &Runtime, role: Role, machine: Option<&Machine>) -> Result<Opti
             match machine {
                 Some(machine) if machine.state != DONE => Ok(Some(why.to_owned())),
                 // Nothing is there that could be recovered.
-                _ => Err(Refusal::new(500, on_an_error_state(role), why).and(MAKE_A_NEW_ONE)),
+                _ => Err(RuntimeError::new(500, on_an_error_state(role), why).and(MAKE_A_NEW_ONE)),
             }
         }
         state => {
             let state = state.unwrap_or(RuntimeState::Pending);
             let function = format!("Cannot update Serverless Runtime Function VM {}", role.as_str());
-            Err(Refusal::new(423, format!("{function} on a transient state"), state.as_str()))
+            Err(RuntimeError::new(423, format!("{function} on a transient state"), state.as_str()))
         }
     }
 }
@@ -100,8 +104,13 @@ fn gate(runtime: &Runtime, role: Role, machine: Option<&Machine>) -> Result<Opti
 const MAKE_A_NEW_ONE: &str = "it cannot be recovered: delete the runtime and create a new one";
 
 /// What of a function is different from what it has. What was not sent stays as it is.
-fn change(role: Role, asked: &Asked, machine: &Machine, place: &Place) -> Result<Change, Refusal> {
-    let seen = Seen::of(machine);
+fn change(
+    role: FunctionRole,
+    asked: &FunctionSpec,
+    machine: &VirtualMachine,
+    place: &DesiredPlacement,
+) -> Result<FunctionChange, RuntimeError> {
+    let seen = ObservedFunction::of(machine);
     let differs = |now: Option<u32>, wanted: Option<u32>| {
         let (from, to) = (now?, wanted?);
         (from != to).then_some(FromTo { from, to })
@@ -113,11 +122,11 @@ fn change(role: Role, asked: &Asked, machine: &Machine, place: &Place) -> Result
             "the disk of {} has {from} MB and cannot shrink to {to}: ask for at least as much as it has",
             role.as_str()
         );
-        return Err(Refusal::new(422, "Failed to resize Serverless Runtime Function VM disk", message));
+        return Err(RuntimeError::new(422, "Failed to resize Serverless Runtime Function VM disk", message));
     }
-    let now = Place::of(machine, place);
+    let now = DesiredPlacement::of(machine, place);
     let place = (now != *place && !place.is_empty()).then(|| FromTo { from: now, to: place.clone() });
-    Ok(Change {
+    Ok(FunctionChange {
         role,
         machine: machine.id,
         cpu: differs(seen.cpu, asked.cpu),
@@ -129,7 +138,7 @@ fn change(role: Role, asked: &Asked, machine: &Machine, place: &Place) -> Result
 }
 
 /// SCHEDULING and `DEVICE_INFO` as they are from now on: what was sent over what was there.
-fn merged(runtime: &Runtime, spec: &Spec) -> Vec<(&'static str, Members)> {
+fn merged(runtime: &ServerlessRuntime, spec: &Spec) -> Vec<(&'static str, Members)> {
     let merge = |name: &'static str| {
         let sent = spec.block(name)?;
         let mut members = runtime.block(name).cloned().unwrap_or_default();
@@ -142,16 +151,21 @@ fn merged(runtime: &Runtime, spec: &Spec) -> Vec<(&'static str, Members)> {
 }
 
 /// What that means for the machines.
-fn place(blocks: &[(&'static str, Members)], settings: &ServerlessSettings) -> Result<Place, Refusal> {
-    let mut place = Place::default();
+fn place(
+    blocks: &[(&'static str, Members)],
+    settings: &ServerlessSettings,
+) -> Result<DesiredPlacement, RuntimeError> {
+    let mut place = DesiredPlacement::default();
     for (name, members) in blocks {
         if *name == "SCHEDULING" {
-            let attribute = |name: &str| -> Result<Option<String>, Refusal> {
+            let attribute = |name: &str| -> Result<Option<String>, RuntimeError> {
                 let Some(text) = members.get(name).and_then(Json::as_str) else { return Ok(None) };
                 let text = schedule(text, settings);
                 let fits = Text::from_user(text.as_str()).map(drop);
                 let path = format!("#/SERVERLESS_RUNTIME/SCHEDULING/{name}");
-                fits.map_err(|why| Refusal::invalid(format!("The property '{path}' cannot be used: {why}")))?;
+                fits.map_err(|why| {
+                    RuntimeError::invalid(format!("The property '{path}' cannot be used: {why}"))
+                })?;
                 Ok(Some(text))
             };
             place.rank = attribute("POLICY")?;
@@ -169,7 +183,7 @@ fn pairs(vector: &Vector) -> Vec<(String, String)> {
 }
 
 /// The runtime as it will be.
-fn after(runtime: &mut Runtime, functions: &[Change]) {
+fn after(runtime: &mut ServerlessRuntime, functions: &[FunctionChange]) {
     for change in functions {
         let amounts = [("CPU", &change.cpu), ("MEMORY", &change.memory), ("DISK_SIZE", &change.disk)];
         for (name, amount) in amounts {

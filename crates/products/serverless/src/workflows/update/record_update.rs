@@ -1,10 +1,10 @@
 //! Writes the new body into the document.
 
 use engine::prelude::*;
-use opennebula::{AttributeName, Template, Text};
+use opennebula::{AttributeName, NebulaTemplate, Text};
 
 use super::{Update, put_back};
-use crate::model::errand::credentials;
+use crate::model::caller_credentials::credentials;
 use crate::model::report::{OPENNEBULA, brisk, stop};
 use crate::model::settings::Serverless;
 
@@ -27,8 +27,8 @@ impl RecordUpdate {
     }
 }
 
-fn with(body: &str) -> Template {
-    let mut template = Template::new();
+fn with(body: &str) -> NebulaTemplate {
+    let mut template = NebulaTemplate::new();
     template.set(BODY, Text::ours(body));
     template
 }

@@ -4,10 +4,10 @@ use engine::prelude::*;
 use opennebula::{NebulaError, Recovery};
 
 use super::Update;
-use crate::model::errand::credentials;
-use crate::model::function::Role;
-use crate::model::refusal::Refusal;
+use crate::model::caller_credentials::credentials;
+use crate::model::function::FunctionRole;
 use crate::model::report::{OPENNEBULA, refuse};
+use crate::model::runtime_error::RuntimeError;
 use crate::model::settings::Serverless;
 
 pub(crate) struct RecoverMachine {
@@ -39,7 +39,7 @@ impl RecoverMachine {
     }
 }
 
-pub(crate) fn on_an_error_state(role: Role) -> String {
+pub(crate) fn on_an_error_state(role: FunctionRole) -> String {
     format!("Cannot update Serverless Runtime Function VM {} on an error state", role.as_str())
 }
 
@@ -59,6 +59,6 @@ impl Step<Update> for RecoverMachine {
         let Some((role, machine, why)) = broken else { return done() };
         let recovery = self.recover(op, machine).await?;
         let error = format!("{}. A recovery was attempted", on_an_error_state(role));
-        Err(refuse(op, Refusal::new(500, error, why).and(&recovery)))
+        Err(refuse(op, RuntimeError::new(500, error, why).and(&recovery)))
     }
 }

@@ -3,7 +3,7 @@
 use engine::prelude::*;
 
 use super::{Update, put_back};
-use crate::model::errand::credentials;
+use crate::model::caller_credentials::credentials;
 use crate::model::report::{OPENNEBULA, brisk, stop};
 use crate::model::settings::Serverless;
 

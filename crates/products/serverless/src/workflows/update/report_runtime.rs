@@ -3,11 +3,11 @@
 use engine::prelude::*;
 
 use super::Update;
-use crate::model::errand::credentials;
+use crate::model::caller_credentials::credentials;
 use crate::model::report::{OPENNEBULA, brisk, refuse};
 use crate::model::settings::Serverless;
 use crate::model::state::RuntimeState;
-use crate::model::{Role, view};
+use crate::model::{FunctionRole, view};
 
 pub(crate) struct ReportRuntime {
     serverless: Arc<Serverless>,
@@ -41,16 +41,16 @@ impl Step<Update> for ReportRuntime {
         let credentials = credentials(op).await?;
         let mut runtime = match view::read(&self.serverless, &credentials, op.params.document).await {
             Ok(runtime) => runtime,
-            Err(refusal) => return Err(refuse(op, refusal)),
+            Err(runtime_error) => return Err(refuse(op, runtime_error)),
         };
-        for role in Role::ALL {
+        for role in FunctionRole::ALL {
             // A machine that is on its way back is not new.
             if runtime.state(role) == Some(RuntimeState::Pending) {
                 runtime.set_state(role, RuntimeState::Updating);
             }
         }
         op.state.runtime = Some(runtime.to_answer());
-        op.state.refusal = None;
+        op.state.runtime_error = None;
         done()
     }
 }

@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 
 use engine::prelude::*;
 
-use super::change::{Change, FromTo};
+use super::change::{FromTo, FunctionChange};
 use super::resize_machine::settled;
 use super::{Update, going_on_for, leave, put_back};
-use crate::model::errand::credentials;
-use crate::model::function::{Role, Seen};
-use crate::model::refusal::Refusal;
+use crate::model::caller_credentials::credentials;
+use crate::model::function::{FunctionRole, ObservedFunction};
 use crate::model::report::{OPENNEBULA, brisk, refuse, stop};
+use crate::model::runtime_error::RuntimeError;
 use crate::model::settings::Serverless;
 
 pub(crate) struct ResizeDisk {
@@ -19,9 +19,9 @@ pub(crate) struct ResizeDisk {
 
 /// The machines for which OpenNebula has accepted the new size.
 #[derive(Default, Serialize, Deserialize)]
-struct Accepted(BTreeSet<Role>);
+struct ResizedDisks(BTreeSet<FunctionRole>);
 
-impl Fact for Accepted {
+impl Fact for ResizedDisks {
     const KEY: &'static str = "resize_disk.accepted";
 }
 
@@ -34,20 +34,20 @@ impl ResizeDisk {
         ResizeDisk { serverless: Arc::clone(serverless) }
     }
 
-    async fn grow(&self, op: &mut Operation<Update>, change: &Change, size: &FromTo<u32>) -> Outcome {
+    async fn grow(&self, op: &mut Operation<Update>, change: &FunctionChange, size: &FromTo<u32>) -> Outcome {
         let credentials = credentials(op).await?;
         let machine = self.serverless.nebula.machine(&credentials, change.machine).await;
         let machine = machine.map_err(|error| stop(op, FAILED, error))?;
         settled(&self.serverless, op, (WATCHED, change.role), &machine)?;
-        let has = Seen::of(&machine).disk_size;
+        let has = ObservedFunction::of(&machine).disk_size;
         if has == Some(size.to) {
             return done();
         }
-        let mut accepted = op.recall::<Accepted>()?.unwrap_or_default();
+        let mut accepted = op.recall::<ResizedDisks>()?.unwrap_or_default();
         if accepted.0.contains(&change.role) {
             let why = machine.user_template.get("ERROR").unwrap_or("its host did not do it");
             let message = format!("VM {} runs again, its disk is not of {} MB: {why}", machine.id, size.to);
-            return Err(refuse(op, Refusal::new(500, FAILED, message)));
+            return Err(refuse(op, RuntimeError::new(500, FAILED, message)));
         }
         let answer =
             self.serverless.nebula.resize_disk(&credentials, change.machine, FIRST_DISK, size.to).await;
@@ -88,7 +88,8 @@ impl Step<Update> for ResizeDisk {
             let Some(size) = &change.disk else { continue };
             let machine = self.serverless.nebula.machine(&credentials, change.machine).await;
             let machine = put_back(op, &self.serverless.settings, "the disk", machine)?;
-            let has = machine.and_then(|machine| Seen::of(&machine).disk_size).unwrap_or(size.from);
+            let has =
+                machine.and_then(|machine| ObservedFunction::of(&machine).disk_size).unwrap_or(size.from);
             if has > size.from {
                 let role = change.role.as_str();
                 leave(op, &format!("the disk of {role} stays at {has} MB: a disk cannot shrink"));

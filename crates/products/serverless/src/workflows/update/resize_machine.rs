@@ -5,16 +5,16 @@ use std::collections::BTreeSet;
 
 use engine::Timestamp;
 use engine::prelude::*;
-use opennebula::Machine;
+use opennebula::VirtualMachine;
 
-use super::change::{Change, has, words};
+use super::change::{FunctionChange, has, words};
 use super::recover_machine::on_an_error_state;
 use super::{Update, going_on_for, leave, put_back};
-use crate::model::errand::credentials;
-use crate::model::function::{Role, Seen};
+use crate::model::caller_credentials::credentials;
+use crate::model::function::{FunctionRole, ObservedFunction};
 use crate::model::limit::watched;
-use crate::model::refusal::Refusal;
 use crate::model::report::{OPENNEBULA, brisk, refuse, stop};
+use crate::model::runtime_error::RuntimeError;
 use crate::model::settings::Serverless;
 use crate::model::state::RuntimeState;
 
@@ -24,9 +24,9 @@ pub(crate) struct ResizeMachine {
 
 /// The machines for which OpenNebula has accepted the new capacity.
 #[derive(Default, Serialize, Deserialize)]
-struct Accepted(BTreeSet<Role>);
+struct ResizedMachines(BTreeSet<FunctionRole>);
 
-impl Fact for Accepted {
+impl Fact for ResizedMachines {
     const KEY: &'static str = "resize_machine.accepted";
 }
 
@@ -34,7 +34,7 @@ impl Fact for Accepted {
 #[derive(Serialize, Deserialize)]
 struct Back {
     since: Timestamp,
-    accepted: BTreeSet<Role>,
+    accepted: BTreeSet<FunctionRole>,
 }
 
 impl Fact for Back {
@@ -51,7 +51,7 @@ impl ResizeMachine {
         ResizeMachine { serverless: Arc::clone(serverless) }
     }
 
-    async fn resize(&self, op: &mut Operation<Update>, change: &Change) -> Outcome {
+    async fn resize(&self, op: &mut Operation<Update>, change: &FunctionChange) -> Outcome {
         let credentials = credentials(op).await?;
         let machine = self.serverless.nebula.machine(&credentials, change.machine).await;
         let machine = machine.map_err(|error| stop(op, FAILED, error))?;
@@ -60,11 +60,11 @@ impl ResizeMachine {
         if has(&machine, capacity) {
             return done();
         }
-        let mut accepted = op.recall::<Accepted>()?.unwrap_or_default();
+        let mut accepted = op.recall::<ResizedMachines>()?.unwrap_or_default();
         if accepted.0.contains(&change.role) {
             let message = format!("VM {} runs again and does not have {}", machine.id, words(capacity));
             let why = machine.user_template.get("ERROR").unwrap_or("its host did not do it");
-            return Err(refuse(op, Refusal::new(500, FAILED, format!("{message}: {why}"))));
+            return Err(refuse(op, RuntimeError::new(500, FAILED, format!("{message}: {why}"))));
         }
         let answer = self.serverless.nebula.resize(&credentials, change.machine, capacity).await;
         answer.map_err(|error| stop(op, FAILED, error))?;
@@ -74,14 +74,14 @@ impl ResizeMachine {
         wait(self.serverless.settings.pause(going_on_for), format!("VM {} is being resized", change.machine))
     }
 
-    async fn give_back(&self, op: &mut Operation<Update>, change: &Change) -> Outcome {
+    async fn give_back(&self, op: &mut Operation<Update>, change: &FunctionChange) -> Outcome {
         let (nebula, settings) = (&self.serverless.nebula, &self.serverless.settings);
         let credentials = credentials(op).await?;
         let what = format!("the capacity of {}", change.role.as_str());
         let machine = nebula.machine(&credentials, change.machine).await;
         let Some(machine) = put_back(op, settings, &what, machine)? else { return done() };
         let old = change.old_capacity();
-        let state = Seen::of(&machine).state;
+        let state = ObservedFunction::of(&machine).state;
         if has(&machine, old) && state == RuntimeState::Running {
             return done();
         }
@@ -111,15 +111,15 @@ impl ResizeMachine {
 pub(crate) fn settled(
     serverless: &Serverless,
     op: &mut Operation<Update>,
-    (step, role): (&str, Role),
-    machine: &Machine,
+    (step, role): (&str, FunctionRole),
+    machine: &VirtualMachine,
 ) -> Result<(), Halt> {
-    let seen = Seen::of(machine);
+    let seen = ObservedFunction::of(machine);
     match seen.state {
         RuntimeState::Running => Ok(()),
         RuntimeState::Error => {
             let error = on_an_error_state(role);
-            Err(refuse(op, Refusal::new(500, error, seen.error.unwrap_or_default())))
+            Err(refuse(op, RuntimeError::new(500, error, seen.error.unwrap_or_default())))
         }
         state @ (RuntimeState::Pending | RuntimeState::Updating) => {
             let role = role.as_str();
@@ -127,7 +127,7 @@ pub(crate) fn settled(
             if going_on_for >= serverless.settings.timeout {
                 let error =
                     format!("Serverless Runtime Function VM {role} stuck while updating capabilities");
-                return Err(refuse(op, Refusal::new(504, error, state.as_str())));
+                return Err(refuse(op, RuntimeError::new(504, error, state.as_str())));
             }
             let reason = format!("VM {} of {role} is {state}", machine.id);
             wait(serverless.settings.pause(going_on_for), reason).map(drop)

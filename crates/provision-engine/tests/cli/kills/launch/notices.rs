@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::pad::{Fate, Pad, in_inbox, in_kafka, quick};
+use super::pad::{LaunchEnd, Pad, in_inbox, in_kafka, quick};
 use crate::stage::until;
 
 #[test]
@@ -11,7 +11,7 @@ fn a_kill_before_or_after_kafka_has_a_notice_leads_to_one_notice() {
     let url = pad.sandbox.url.clone();
 
     pad.tell("PUT", "/kafka", &json!({"down": true}));
-    let unheard = pad.launch(Fate::Lucky);
+    let unheard = pad.launch(LaunchEnd::Lucky);
     pad.customer.ended(&unheard);
     until("the other way", || (!in_inbox(&url, &unheard).is_empty()).then_some(()));
     pad.kill();
@@ -21,20 +21,20 @@ fn a_kill_before_or_after_kafka_has_a_notice_leads_to_one_notice() {
 
     // Whether the process had the time to save it is left to chance.
     pad.forget();
-    let heard = pad.launch(Fate::Doomed);
-    until("the notice", || (!in_kafka(&url, &heard).is_empty()).then_some(()));
+    let received = pad.launch(LaunchEnd::Doomed);
+    until("the notice", || (!in_kafka(&url, &received).is_empty()).then_some(()));
     pad.kill();
     pad.serve_again();
-    pad.judge(std::slice::from_ref(&heard), "as soon as Kafka had it");
+    pad.judge(std::slice::from_ref(&received), "as soon as Kafka had it");
 
-    let before = (in_kafka(&url, &heard).len(), in_inbox(&url, &heard).len());
+    let before = (in_kafka(&url, &received).len(), in_inbox(&url, &received).len());
     pad.kill();
     pad.serve_again();
     // Whatever the new process has to say about the old launch it has said when it is through with a new one.
     pad.forget();
-    let next = pad.launch(Fate::Lucky);
+    let next = pad.launch(LaunchEnd::Lucky);
     pad.judge(&[next], "of the next launch");
-    let after = (in_kafka(&url, &heard).len(), in_inbox(&url, &heard).len());
+    let after = (in_kafka(&url, &received).len(), in_inbox(&url, &received).len());
     assert_eq!(before, after, "what was delivered and saved is not delivered again");
     testing::count("kills", 3);
 }

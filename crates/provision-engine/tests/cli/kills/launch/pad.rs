@@ -1,4 +1,4 @@
-//! A server that launches instances, its far sides in a sandbox, and what can be found there.
+//! A server that launches instances, its external systems in a sandbox, and what can be found there.
 
 use std::collections::BTreeSet;
 use std::sync::Mutex;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
 use crate::serverless::{at_sandbox, ever_made, standing};
-use crate::stage::{Place, Sandbox, Server, until, until_or};
+use crate::stage::{DataDirectory, Sandbox, ServerProcess, until, until_or};
 
 pub(crate) const BASE: &str = "/api/provisioning/v1";
 const TOPIC: &str = "platform.notifications.ingress";
@@ -17,12 +17,12 @@ const TOPIC: &str = "platform.notifications.ingress";
 pub(crate) const ACCOUNT: &str = "123456789012";
 /// The account in which one of two instances dies.
 pub(crate) const UNLUCKY: &str = "210987654321";
-/// What the far sides may still do for somebody who is dead, they do within this time.
+/// What the external systems may still do for somebody who is dead, they do within this time.
 const SETTLE: &str = "3s";
 
 /// A place in which nothing waits longer than it must.
-pub(crate) fn quick() -> Place {
-    Place::new()
+pub(crate) fn quick() -> DataDirectory {
+    DataDirectory::new()
         .env("PROVISION_ENGINE_LAUNCH__IMAGE__POLL_FIRST", "50ms")
         .env("PROVISION_ENGINE_LAUNCH__IMAGE__POLL_MAX", "100ms")
         .env("PROVISION_ENGINE_LAUNCH__INSTANCE_POLL", "50ms")
@@ -31,7 +31,7 @@ pub(crate) fn quick() -> Place {
 
 /// How a launch is meant to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Fate {
+pub(crate) enum LaunchEnd {
     Lucky,
     /// One of its instances dies, and everything is taken back.
     Doomed,
@@ -43,7 +43,7 @@ pub(crate) struct Ticket {
     pub(crate) launch: String,
     pub(crate) number: i64,
     pub(crate) operation: String,
-    pub(crate) fate: Fate,
+    pub(crate) launch_end: LaunchEnd,
 }
 
 /// Somebody who launches, at whatever server there is.
@@ -55,14 +55,14 @@ pub(crate) struct Customer {
 }
 
 impl Customer {
-    pub(crate) fn of(place: &Place, server: &Server) -> Customer {
+    pub(crate) fn of(place: &DataDirectory, server: &ServerProcess) -> Customer {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
         let token = std::fs::read_to_string(place.data("admin.token")).unwrap().trim().to_owned();
         let http = Client::builder().no_proxy().build().unwrap();
         Customer { runtime: runtime.unwrap(), http, url: Mutex::new(server.url.clone()), token }
     }
 
-    pub(crate) fn goes_to(&self, server: &Server) {
+    pub(crate) fn goes_to(&self, server: &ServerProcess) {
         self.url.lock().unwrap().clone_from(&server.url);
     }
 
@@ -98,7 +98,7 @@ impl Customer {
 
     /// Asks until somebody answers, with a key that makes it one launch.
     #[track_caller]
-    pub(crate) fn launch(&self, key: &str, order: &Value, fate: Fate) -> Ticket {
+    pub(crate) fn launch(&self, key: &str, order: &Value, launch_end: LaunchEnd) -> Ticket {
         let path = format!("{BASE}/launches");
         let (status, text) = until("an answer", || {
             let answer = self.send(Method::POST, &path, Some(key), Some(order))?;
@@ -108,7 +108,7 @@ impl Customer {
         let made: Value = serde_json::from_str(&text).unwrap();
         let text = |name: &str| made[name].as_str().unwrap().to_owned();
         let number = made["reservation_id"].as_i64().unwrap();
-        Ticket { launch: text("id"), number, operation: text("operation_id"), fate }
+        Ticket { launch: text("id"), number, operation: text("operation_id"), launch_end }
     }
 
     #[track_caller]
@@ -131,9 +131,9 @@ impl Customer {
     pub(crate) fn ended(&self, ticket: &Ticket) -> Value {
         let ask = || Some(self.show(ticket)).filter(|shown| shown["is_over"] == true);
         let shown = until_or(ask, || format!("it never ends: {:#}", self.show(ticket)));
-        let (state, instances) = match ticket.fate {
-            Fate::Lucky => ("succeeded", 2),
-            Fate::Doomed => ("failed", 0),
+        let (state, instances) = match ticket.launch_end {
+            LaunchEnd::Lucky => ("succeeded", 2),
+            LaunchEnd::Doomed => ("failed", 0),
         };
         assert_eq!(shown["state"], state, "{shown:#}");
         let found = shown["instances"].as_array().unwrap();
@@ -141,7 +141,7 @@ impl Customer {
         assert!(found.iter().all(|one| one["detail"]["public_ipv4"].is_string()), "{shown:#}");
         assert_eq!(shown["leftovers"], json!([]), "{shown:#}");
         let legacy = self.get(&format!("{BASE}/reservations/{}", ticket.number));
-        assert_eq!(legacy["success"], ticket.fate == Fate::Lucky, "{legacy:#}");
+        assert_eq!(legacy["success"], ticket.launch_end == LaunchEnd::Lucky, "{legacy:#}");
         shown
     }
 
@@ -186,9 +186,9 @@ pub(crate) fn order(source: &str, account: &str) -> Value {
 /// One server with a sandbox of its own, and a customer in front of it.
 pub(crate) struct Pad {
     pub(crate) customer: Customer,
-    pub(crate) place: Place,
+    pub(crate) place: DataDirectory,
     pub(crate) sandbox: Sandbox,
-    server: Option<Server>,
+    server: Option<ServerProcess>,
     /// The source in whose account instances die.
     unlucky: String,
     launched: AtomicU32,
@@ -196,7 +196,7 @@ pub(crate) struct Pad {
 
 impl Pad {
     #[track_caller]
-    pub(crate) fn open(place: Place) -> Pad {
+    pub(crate) fn open(place: DataDirectory) -> Pad {
         let sandbox = Sandbox::start(&place);
         hurry(&sandbox.url);
         let server = serve(&place, &sandbox);
@@ -226,17 +226,17 @@ impl Pad {
     }
 
     #[track_caller]
-    pub(crate) fn launch(&self, fate: Fate) -> Ticket {
+    pub(crate) fn launch(&self, launch_end: LaunchEnd) -> Ticket {
         let number = self.launched.fetch_add(1, Ordering::SeqCst);
-        let order = match fate {
-            Fate::Lucky => order("sandbox", ACCOUNT),
-            Fate::Doomed => {
+        let order = match launch_end {
+            LaunchEnd::Lucky => order("sandbox", ACCOUNT),
+            LaunchEnd::Doomed => {
                 // The second of the two that are made.
                 self.tell("POST", "/aws/faults/die", &json!({"account": UNLUCKY, "after": 1}));
                 order(&self.unlucky, UNLUCKY)
             }
         };
-        self.customer.launch(&format!("launch-{number}"), &order, fate)
+        self.customer.launch(&format!("launch-{number}"), &order, launch_end)
     }
 
     /// Asks for the end of a machine.
@@ -264,19 +264,21 @@ impl Pad {
         for ticket in tickets {
             self.customer.ended(ticket);
         }
-        let (all, lucky) = (tickets.len(), tickets.iter().filter(|one| one.fate == Fate::Lucky).count());
+        let (all, lucky) =
+            (tickets.len(), tickets.iter().filter(|one| one.launch_end == LaunchEnd::Lucky).count());
         let url = &self.sandbox.url;
         let counts = ["compose", "key_pair", "instance"].map(|kind| (made(url, kind), stands(url, kind)));
         let expected = [(all, lucky), (all, lucky), (2 * all, 2 * lucky)];
         assert_eq!(counts, expected, "composes, keys and instances, made and standing, {when}");
         for ticket in tickets {
-            let event = if ticket.fate == Fate::Lucky { "launch-success" } else { "launch-failed" };
-            let is_told = |told: &[Told]| !told.is_empty();
+            let event =
+                if ticket.launch_end == LaunchEnd::Lucky { "launch-success" } else { "launch-failed" };
+            let is_told = |told: &[DeliveredNotices]| !told.is_empty();
             until(when, || is_told(&in_inbox(url, ticket)).then_some(()));
             until(when, || is_told(&in_kafka(url, ticket)).then_some(()));
             self.customer.waits_until_all_is_over();
             let told = [in_inbox(url, ticket), in_kafka(url, ticket)].concat();
-            let ids: BTreeSet<&Told> = told.iter().collect();
+            let ids: BTreeSet<&DeliveredNotices> = told.iter().collect();
             assert_eq!(ids.len(), 1, "notices that differ, {when}: {told:?}");
             assert_eq!(told[0].event, event, "{when}");
         }
@@ -284,7 +286,7 @@ impl Pad {
 }
 
 #[track_caller]
-fn serve(place: &Place, sandbox: &Sandbox) -> Server {
+fn serve(place: &DataDirectory, sandbox: &Sandbox) -> ServerProcess {
     place.serve(&["--sandbox-url", &sandbox.url, "--log-level", "error"])
 }
 
@@ -311,26 +313,26 @@ fn of_kind(effects: &[String], kind: &str) -> usize {
 
 /// What others were told about a launch.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Told {
+pub(crate) struct DeliveredNotices {
     event: String,
     id: String,
 }
 
-pub(crate) fn in_inbox(sandbox: &str, ticket: &Ticket) -> Vec<Told> {
+pub(crate) fn in_inbox(sandbox: &str, ticket: &Ticket) -> Vec<DeliveredNotices> {
     let inbox = at_sandbox(sandbox, "GET", "/inbox/notices", None);
     let letters = inbox["messages"].as_array().unwrap().iter();
     letters.filter_map(|letter| about(&letter["body"], ticket)).collect()
 }
 
-pub(crate) fn in_kafka(sandbox: &str, ticket: &Ticket) -> Vec<Told> {
+pub(crate) fn in_kafka(sandbox: &str, ticket: &Ticket) -> Vec<DeliveredNotices> {
     let topic = at_sandbox(sandbox, "GET", &format!("/kafka/{TOPIC}"), None);
     let payload = |message: &Value| message["payload"].as_str().unwrap().to_owned();
     let payloads = topic["messages"].as_array().unwrap().iter().map(payload);
     payloads.filter_map(|payload| about(&serde_json::from_str(&payload).unwrap(), ticket)).collect()
 }
 
-fn about(notice: &Value, ticket: &Ticket) -> Option<Told> {
+fn about(notice: &Value, ticket: &Ticket) -> Option<DeliveredNotices> {
     let is_meant = notice["context"]["launch_id"] == ticket.number;
     let text = |name: &str| notice[name].as_str().unwrap().to_owned();
-    is_meant.then(|| Told { event: text("event_type"), id: text("id") })
+    is_meant.then(|| DeliveredNotices { event: text("event_type"), id: text("id") })
 }

@@ -1,9 +1,0 @@
-//! The far sides of a runtime as their callers see them: over HTTP, with a real client.
-
-mod caller;
-mod cluster;
-mod director;
-mod identity;
-mod identity_provider;
-mod provisioner;
-mod provisioner_trouble;
