@@ -70,8 +70,8 @@ codes! {
     LastAdmin "last-admin" CONFLICT "The last admin token cannot be deleted";
     UserExists "user-exists" CONFLICT "The name of the user is taken";
     LastAdminUser "last-admin-user" CONFLICT "The last admin among the users must stay";
-    NotYourself "not-yourself" CONFLICT "Nobody removes themselves";
-    NoPassword "no-password" CONFLICT "Whoever asks has no password here";
+    NotYourself "not-yourself" CONFLICT "You cannot delete your own user";
+    NoPassword "no-password" CONFLICT "The caller has no password here";
     BodyTooLarge "body-too-large" PAYLOAD_TOO_LARGE "The body is too large";
     UnsupportedMediaType "unsupported-media-type" UNSUPPORTED_MEDIA_TYPE "The body must be JSON";
     UnknownWorkflow "unknown-workflow" UNPROCESSABLE_ENTITY "This release has no such workflow";

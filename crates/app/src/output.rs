@@ -38,9 +38,9 @@ pub trait Render: Serialize {
     fn names(&self) -> Vec<String>;
 }
 
-/// Nobody reads our stdout any more, as when it is piped into `head`. Not an error: they have seen enough.
+/// The reader of our stdout has gone, as when it is piped into `head`. Not an error: they have seen enough.
 #[derive(Debug, thiserror::Error)]
-#[error("nobody reads the output any more")]
+#[error("stdout was closed by its reader")]
 pub struct BrokenPipe;
 
 pub fn print(format: Format, answer: &impl Render) -> Result<()> {
@@ -85,7 +85,7 @@ pub fn data(text: &str) -> Result<()> {
     }
 }
 
-/// Tells people something on stderr. That nobody listens there is no reason to stop.
+/// Tells people something on stderr. That no user listens there is no reason to stop.
 pub fn note(text: impl AsRef<str>) {
     let _ = writeln!(io::stderr().lock(), "{}", text.as_ref());
 }

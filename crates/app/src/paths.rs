@@ -16,7 +16,7 @@ impl DataDir {
         DataDir { path: path.into() }
     }
 
-    /// Makes the directory, open to nobody else, if it is not there. One that is there stays as it is.
+    /// Makes the directory, open to no other user, if it is not there. One that is there stays as it is.
     pub fn create(&self) -> Result<(), DataDirError> {
         DirBuilder::new()
             .recursive(true)
@@ -38,7 +38,7 @@ impl DataDir {
         self.path.join("provision-engine.out")
     }
 
-    /// The token that the first start writes, for whoever owns the directory.
+    /// The token that the first start writes, for the owner of the directory.
     pub fn admin_token(&self) -> PathBuf {
         self.path.join("admin.token")
     }

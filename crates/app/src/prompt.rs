@@ -6,20 +6,20 @@ use anyhow::{Context, Result, bail};
 
 use crate::output::printable;
 
-/// Nobody types more in one line.
+/// No user types more in one line.
 const LINE_BYTES_MAX: u64 = 4_096;
 /// Who has not understood by then is not a person.
 const TRIES_MAX: usize = 20;
 
-/// Whether somebody is here who can be asked and sees what is asked.
+/// Whether a user is here who can be asked and sees what is asked.
 pub fn is_interactive() -> bool {
     std::io::stdin().is_terminal() && std::io::stdout().is_terminal() && std::io::stderr().is_terminal()
 }
 
-/// Asks about something that cannot be undone. Where nobody can be asked, only `--yes` will do.
+/// Asks about something that cannot be undone. Where no user can be asked, only `--yes` will do.
 pub fn is_meant(question: &str) -> Result<bool> {
     if !is_interactive() {
-        bail!("{question} Nobody is here to ask: give --yes");
+        bail!("{question} stdin is no terminal: give --yes");
     }
     let (mut input, mut output) = (std::io::stdin().lock(), std::io::stderr());
     let answer = Asker::new(&mut input, &mut output).line(&format!("{question} [y/N]"), None)?;

@@ -1,5 +1,5 @@
 //! Launches on one database: how fast they are carried to their end, what it costs to wait for many slow builds, and
-//! how soon a launch goes on when somebody says that its image is ready.
+//! how soon a launch goes on when a process says that its image is ready.
 
 mod asking;
 mod carry;

@@ -24,15 +24,15 @@ pub(super) enum Part {
     Sit,
     /// Asks itself for runtimes that are never finished.
     Await,
-    /// Offers serverless runtimes to whoever asks.
+    /// Offers serverless runtimes to the process that asks.
     Offer,
     /// Asks itself for launches whose images are not ready.
     Linger,
-    /// Shows its pages to whoever looks.
+    /// Shows its pages to the user who looks.
     Show,
 }
 
-/// The process, and what it says: one line for each thing that somebody waits for.
+/// The process, and what it says: one line for each thing that a process waits for.
 pub(super) struct Player {
     child: Child,
     said: Lines<BufReader<ChildStdout>>,

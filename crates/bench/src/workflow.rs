@@ -85,7 +85,7 @@ impl Step<Idle> for Sit {
     }
 
     async fn run(&self, op: &mut Operation<Idle>) -> Outcome {
-        wait_for(format!("bench-{}", op.id), Duration::from_hours(12), "nobody calls")
+        wait_for(format!("bench-{}", op.id), Duration::from_hours(12), "no process calls")
     }
 }
 

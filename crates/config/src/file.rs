@@ -50,7 +50,7 @@ pub fn base(
     find(named, around, file.variable, &[&around.installed(file.installed)])
 }
 
-/// A file that somebody named must exist; a usual one may be missing.
+/// A file that an operator named must exist; a usual one may be missing.
 fn find(
     named: Option<&Path>,
     around: &Surroundings,

@@ -2,7 +2,7 @@
 
 use crate::table::Table;
 
-/// The setting that somebody probably meant: a similar name in the same section, or the same name in another
+/// The setting that an operator probably meant: a similar name in the same section, or the same name in another
 /// section, then with its whole path.
 pub fn setting(table: &Table, path: &str) -> Option<String> {
     let (section, key) = path.rsplit_once('.').unwrap_or(("", path));
@@ -36,7 +36,7 @@ fn keys_of<'a>(table: &'a Table, section: &str) -> impl Iterator<Item = &'a str>
 
 /// How many letters must be changed, added, left out or swapped with their neighbour.
 fn distance(one: &str, other: &str) -> usize {
-    // Nobody mistypes a name by this much, and the table below must stay small.
+    // No operator mistypes a name by this much, and the table below must stay small.
     const LONGEST: usize = 64;
     let one: Vec<char> = one.chars().take(LONGEST).collect();
     let other: Vec<char> = other.chars().take(LONGEST).collect();

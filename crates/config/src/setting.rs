@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::period::Period;
 
-/// What a setting is called, what it is when nobody sets it, what it may be, and what it does.
+/// What a setting is called, what it is when it is not set, what it may be, and what it does.
 #[derive(Debug, Clone, Copy)]
 pub struct Setting {
     /// Dotted path; a last part of `*` stands for any name.
@@ -24,7 +24,7 @@ impl Setting {
     }
 }
 
-/// What a setting is when nobody sets it.
+/// What a setting is when it is not set.
 #[derive(Debug, Clone, Copy)]
 pub enum Preset {
     /// This text, read like the value of an environment variable.

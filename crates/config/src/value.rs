@@ -31,7 +31,7 @@ fn quote(text: &str) -> String {
     if short.len() < text.len() { format!("{short:?}…") } else { format!("{short:?}") }
 }
 
-/// The value as anybody may see it.
+/// The value as any operator may see it.
 pub(crate) fn shown(node: &TreeNode, kind: ValueKind) -> serde_json::Value {
     match (&node.value, kind) {
         (ConfigValue::Text(text), ValueKind::Database)

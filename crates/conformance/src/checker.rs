@@ -27,7 +27,7 @@ pub(crate) struct Checker {
     pub(crate) wanted: Value,
     /// What a binding is asked for.
     pub(crate) binding: Value,
-    /// Held by whoever has the world on hold, because there is only one world for all plans.
+    /// Held by the client that has the world on hold, because there is only one world for all plans.
     gate: Arc<tokio::sync::Mutex<()>>,
     checks: Mutex<Vec<Check>>,
 }

@@ -1,4 +1,4 @@
-//! Asks the API on behalf of whoever looks.
+//! Asks the API on behalf of the user who looks.
 
 use api::Error;
 use api::client::ErrorFormat;

@@ -5,9 +5,9 @@ use std::time::Duration;
 use axum::http::header::COOKIE;
 use axum::http::{HeaderMap, HeaderValue};
 
-/// Whoever holds it is signed in.
+/// The user who holds it is signed in.
 pub(crate) const SESSION: &str = "pe_session";
-/// Ties a form of somebody who is not signed in to their browser.
+/// Ties a form of a user who is not signed in to their browser.
 pub(crate) const VISIT: &str = "pe_visit";
 /// What is to be said on the next page.
 pub(crate) const FLASH: &str = "pe_flash";
@@ -18,7 +18,7 @@ pub(crate) const FLOW: &str = "pe_flow";
 /// No value of ours is longer.
 const VALUE_BYTES_MAX: usize = 2048;
 
-/// The value of a cookie that was sent once; one that was sent twice is nobody's.
+/// The value of a cookie that was sent once; one that was sent twice is no user's.
 pub(crate) fn read<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     let lines = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
     let pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));

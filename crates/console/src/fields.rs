@@ -1,4 +1,4 @@
-//! What somebody sent with a form, after it was proved that the form was ours.
+//! What a user sent with a form, after it was proved that the form was ours.
 
 use axum::extract::{Form, FromRequest, Request};
 use axum::http::StatusCode;
@@ -55,7 +55,7 @@ impl FromRequest<ConsoleState> for Fields {
     async fn from_request(request: Request, shared: &ConsoleState) -> Result<Fields, Response> {
         let headers = request.headers();
         let is_from_here = csrf::is_from_here(headers);
-        // Somebody who is signed in may still have an older form to sign in.
+        // A user who is signed in may still have an older form to sign in.
         let secrets =
             [cookie::SESSION, cookie::VISIT].map(|name| cookie::read(headers, name).map(str::to_owned));
         let refuse = |why: &str, fix: &str| {

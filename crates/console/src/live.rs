@@ -24,9 +24,9 @@ const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 /// A stream closes after this time and the browser comes back.
 const LIFE: Duration = Duration::from_mins(15);
-/// Whoever is signed out sees nothing new after this time.
+/// The user who is signed out sees nothing new after this time.
 const CHECKED: Duration = Duration::from_secs(5);
-/// Without news somebody looks this often: other nodes do not ring here, and time goes by.
+/// Without events the page looks this often: other nodes do not ring here, and time goes by.
 const LOOK: Duration = Duration::from_secs(1);
 /// Of many things that happen at once, one picture is sent.
 const CALM: Duration = Duration::from_millis(50);
@@ -47,7 +47,7 @@ impl Picture {
     }
 }
 
-/// A page that somebody has open, and what it keeps from one picture to the next.
+/// A page that a user has open, and what it keeps from one picture to the next.
 pub trait OpenPage: Send + 'static {
     /// Draws the part of the page that changes.
     fn draw(&mut self) -> impl Future<Output = Result<Picture, PageError>> + Send;
@@ -202,7 +202,7 @@ impl<Page: OpenPage> Stream<Page> {
             return true;
         }
         self.checked_at = now;
-        // A database that does not answer signs nobody out.
+        // A database that does not answer signs no user out.
         !matches!(look_up(&self.shared, &self.digest).await, Ok(None))
     }
 }

@@ -24,7 +24,7 @@ use crate::shell::{Section, Shell};
 use crate::signed_in::SignedIn;
 
 const AT: &str = "/console/me";
-/// More than anybody has.
+/// More than any user has.
 const SESSIONS_MAX: usize = 100;
 
 pub(crate) fn routes() -> Router<ConsoleState> {
@@ -81,7 +81,7 @@ impl Me {
 }
 
 fn not_now(error: &StoreError) -> PageError {
-    tracing::warn!(%error, "the console cannot read its sessions");
+    tracing::warn!(%error, "reading the console's sessions failed");
     PageError::new(
         StatusCode::SERVICE_UNAVAILABLE,
         "Please wait",

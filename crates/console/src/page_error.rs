@@ -56,7 +56,7 @@ impl PageError {
     pub fn needs(capability: engine::Capability) -> PageError {
         let role = capability.role();
         PageError::new(StatusCode::FORBIDDEN, "Not allowed", format!("This needs the role {role}."))
-            .hint("Ask somebody who has it.")
+            .hint("Ask an admin for it.")
     }
 
     /// An error of an API, each of which has other parts; nothing where the answer was none of its own.
@@ -108,7 +108,7 @@ impl PageError {
         Flash::bad(self.line()).at(place)
     }
 
-    /// A page for somebody who is signed in.
+    /// A page for a user who is signed in.
     pub fn page(self, signed_in: &SignedIn) -> Response {
         let status = self.status;
         Shell::new(signed_in, &Section::NONE, &self.title).page_with(status, &ErrorPage { page_error: self })
@@ -123,7 +123,7 @@ impl PageError {
         html(self.status, &ErrorPart { page_error: self })
     }
 
-    /// A page for anybody.
+    /// A page for any user.
     pub(crate) fn bare(self, shared: &ConsoleShared) -> Response {
         let status = self.status;
         html(status, &BareErrorPage { page_error: self, program: shared.settings.program })

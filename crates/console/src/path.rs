@@ -18,7 +18,7 @@ pub fn query<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> String 
     if written.is_empty() { String::new() } else { format!("?{}", written.join("&")) }
 }
 
-/// Where somebody came from, if that is a page of ours and not somebody else's.
+/// Where a user came from, if that is a page of ours and not another user's.
 pub(crate) fn back(wanted: &str) -> &str {
     let rest = wanted.strip_prefix(HOME);
     let is_ours = rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?']));

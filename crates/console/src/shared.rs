@@ -36,7 +36,7 @@ pub struct ConsoleSettings {
     /// Where browsers find it, such as `https://engine.example.com`, or with a path that a proxy strips. With https,
     /// cookies go over https alone.
     pub public_url: Option<String>,
-    /// After this time without a click somebody has to sign in again.
+    /// Users sign in again after this time without activity.
     pub idle: Duration,
     /// And after this time in any case.
     pub session: Duration,

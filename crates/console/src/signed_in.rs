@@ -26,7 +26,7 @@ use crate::{cookie, live, path, theme};
 /// A click within this time of the last one is not written down.
 const TOUCHED: Duration = Duration::from_mins(1);
 const SECRET_BYTES: usize = 32;
-/// A script of ours asks, and not somebody who opens a page.
+/// A script of ours asks, and not a user who opens a page.
 const HX_REQUEST: HeaderName = HeaderName::from_static("hx-request");
 const HX_REDIRECT: HeaderName = HeaderName::from_static("hx-redirect");
 
@@ -142,7 +142,7 @@ pub(crate) async fn begin(
     Ok(secret)
 }
 
-/// Something that nobody can guess.
+/// Something that no user can guess.
 pub(crate) fn secret() -> String {
     URL_SAFE_NO_PAD.encode(rand::random::<[u8; SECRET_BYTES]>())
 }
@@ -160,7 +160,7 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
         .collect()
 }
 
-/// Where somebody who is not signed in goes, and from there back.
+/// Where a user who is not signed in goes, and from there back.
 fn sign_in(parts: &Parts) -> Response {
     if wants_stream(&parts.headers) {
         return live::signed_out();
@@ -180,7 +180,7 @@ fn is_from_script(headers: &HeaderMap) -> bool {
     headers.contains_key(HX_REQUEST)
 }
 
-/// Asked for by the page that is open, without anybody's doing.
+/// Asked for by the page that is open, without any user's doing.
 fn is_by_itself(parts: &Parts) -> bool {
     wants_stream(&parts.headers) || parts.method == Method::GET && is_from_script(&parts.headers)
 }
@@ -190,7 +190,7 @@ fn wants_stream(headers: &HeaderMap) -> bool {
 }
 
 fn unavailable(shared: &ConsoleShared, error: &StoreError) -> Response {
-    tracing::warn!(%error, "the console cannot read its sessions");
+    tracing::warn!(%error, "reading the console's sessions failed");
     let detail = "The database does not answer at the moment.";
     PageError::new(StatusCode::SERVICE_UNAVAILABLE, "Please wait", detail)
         .hint("Nothing is lost. Reload this page in a moment.")

@@ -143,7 +143,7 @@ pub trait AccessStore: Send + Sync + 'static {
     async fn remove_token(&self, name: &str, now: Timestamp) -> Result<AdminChange, StoreError>;
     /// A small value that all nodes share, such as the sealed key ring.
     async fn shared(&self, name: &str) -> Result<Option<String>, StoreError>;
-    /// Sets a shared value if it still is what it was `before`; `false` when somebody else was faster.
+    /// Sets a shared value if it still is what it was `before`; `false` when another request was faster.
     async fn share(&self, name: &str, before: Option<&str>, value: &str) -> Result<bool, StoreError>;
     async fn audit(&self, row: &AuditRow) -> Result<(), StoreError>;
     /// Newest first.

@@ -79,7 +79,7 @@ pub trait Clock: Send + Sync + 'static {
     fn monotonic(&self) -> Instant {
         Instant::now()
     }
-    /// A number nobody can guess or, in a simulation, everybody can repeat.
+    /// A number no caller can guess or, in a simulation, everybody can repeat.
     fn chance(&self) -> u64;
 }
 

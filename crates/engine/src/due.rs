@@ -119,7 +119,7 @@ impl Backoff {
         };
         let times = self.failed.get(&name).map_or(0, |failed| failed.times).saturating_add(1);
         let pause = AGAIN_FIRST.saturating_mul(1 << (times - 1).min(16)).min(AGAIN_MAX);
-        warn!(resource = name, %error, retry_in = ?pause, "record is due and cannot be handled, skipped");
+        warn!(resource = name, %error, retry_in = ?pause, "due record skipped: handling it failed");
         if self.failed.len() < FAILED_MAX || self.failed.contains_key(&name) {
             self.failed.insert(name, Failed { version, times, again_at: now.plus(pause) });
         }

@@ -182,7 +182,7 @@ impl Engine {
         }
     }
 
-    /// Tells whoever waits for this key; a signal that comes before the wait is kept for it. Answers how many
+    /// Wakes the operations that wait for this key; a signal that comes before the wait is kept for it. Answers how many
     /// waits it ended at once.
     pub async fn signal(&self, key: &str, payload: Value) -> Result<usize, SubmitError> {
         check_name("key", key)?;

@@ -1,4 +1,4 @@
-//! Tells whoever watches that an operation has a new event. Watchers read the journal; this only wakes them.
+//! Tells the user who watches that an operation has a new event. Watchers read the journal; this only wakes them.
 
 use tokio::sync::broadcast;
 
@@ -19,7 +19,7 @@ impl Default for EventFeed {
 impl EventFeed {
     pub(crate) fn tell(&self, id: OperationId, seq: u32) {
         if self.0.receiver_count() > 0 {
-            // Nobody listening any more is no error.
+            // No caller listening any more is no error.
             let _ = self.0.send((id, seq));
         }
     }

@@ -3,7 +3,7 @@
 //! An **operation** is one durable run of a **workflow** for one resource. A workflow is a table of **steps**
 //! with weights, its [`Plan`]. A **pass** walks through the steps from the lowest weight; each step answers with
 //! an **outcome**: done, skip, wait, retry or fail. What a step remembers is a **fact**, what a pass puts
-//! together and nobody saves is its **input**. Every turn is an **event** in the operation's journal, and the
+//! together and no caller saves is its **input**. Every turn is an **event** in the operation's journal, and the
 //! journal is the operation's memory.
 //!
 //! This crate knows no HTTP, no SQL, no cloud and no clock of its own: the store and the clock come in by trait.

@@ -1,4 +1,4 @@
-//! What a step holds in its hands.
+//! `Operation<W>`: the handle a step gets.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -46,7 +46,7 @@ impl Halt {
 pub enum Abandon {
     /// Another node owns the operation now.
     Fenced,
-    /// The store did not answer, so nobody knows whether the last save happened.
+    /// The store did not answer, so it is unknown whether the last save happened.
     StoreLost(String),
 }
 

@@ -9,7 +9,7 @@ use crate::access::{AdminChange, Role};
 use crate::clock::Timestamp;
 use crate::store::StoreError;
 
-/// Somebody with a password of ours.
+/// A user with a password of ours.
 #[derive(Clone, PartialEq, Eq)]
 pub struct UserRow {
     pub name: String,
@@ -187,7 +187,7 @@ pub trait PeopleStore: Send + Sync + 'static {
     async fn find_session(&self, digest: &str) -> Result<Option<SessionRow>, StoreError>;
     /// Those of one user, or all; newest first, `limit` at most.
     async fn sessions(&self, user: Option<&str>, limit: usize) -> Result<Vec<SessionRow>, StoreError>;
-    /// Somebody uses it: it is good for longer.
+    /// A caller uses it: it is good for longer.
     async fn touch_session(
         &self,
         digest: &str,
@@ -196,7 +196,7 @@ pub trait PeopleStore: Send + Sync + 'static {
     ) -> Result<(), StoreError>;
     /// `false` when there was none.
     async fn remove_session(&self, digest: &str) -> Result<bool, StoreError>;
-    /// Signs somebody out everywhere; answers of how many sessions. A user and a token may have the same name: the
+    /// Signs a caller out everywhere; answers of how many sessions. A user and a token may have the same name: the
     /// proof tells them apart.
     async fn remove_sessions(&self, user: &str, proof: ProofKind) -> Result<u64, StoreError>;
     /// Removes sessions and drafts that have expired; answers how many sessions.

@@ -18,14 +18,14 @@ pub enum Phase {
     Undoing,
     /// An operator holds it.
     Paused,
-    /// It cannot go on without a person: an undo failed, or nobody knows whether a call happened.
+    /// It cannot go on without a person: an undo failed, or it is unknown whether a call happened.
     Stuck,
     Succeeded,
     /// It failed, and the plan leaves what it made.
     Failed,
     /// It failed, and everything it made was taken back.
     Undone,
-    /// Somebody cancelled it, and everything it made was taken back, unless the plan leaves it.
+    /// A caller cancelled it, and everything it made was taken back, unless the plan leaves it.
     Cancelled,
 }
 
@@ -39,9 +39,9 @@ pub enum Turn {
     FailedUndo,
     /// A step failed and the plan leaves what there is.
     FailedLeave,
-    /// Somebody cancelled, and there is something to take back.
+    /// A caller cancelled, and there is something to take back.
     CancelledUndo,
-    /// Somebody cancelled, and there is nothing to take back.
+    /// A caller cancelled, and there is nothing to take back.
     CancelledLeave,
     UndoneAfterFailure,
     UndoneAfterCancel,

@@ -87,7 +87,7 @@ fn why(halt: &Halt) -> String {
         Halt::Wait { reason, .. } => reason.clone(),
         Halt::Retry { cause, .. } | Halt::Fail { cause } | Halt::Unknown { cause } => cause.to_string(),
         Halt::LetGo(Abandon::StoreLost(why)) => why.clone(),
-        Halt::LetGo(Abandon::Fenced) => "it belongs to somebody else".into(),
+        Halt::LetGo(Abandon::Fenced) => "another node owns it".into(),
     }
 }
 
@@ -158,7 +158,7 @@ mod tests {
             (Halt::Retry { after: None, cause: cause() }, "why"),
             (Halt::Fail { cause: cause() }, "why"),
             (Halt::LetGo(Abandon::StoreLost("why".into())), "why"),
-            (Halt::LetGo(Abandon::Fenced), "it belongs to somebody else"),
+            (Halt::LetGo(Abandon::Fenced), "another node owns it"),
         ];
         for (halt, expected) in table {
             assert_eq!(why(&halt), expected);

@@ -68,7 +68,7 @@ enum PassFlow {
 }
 
 impl<W: Workflow> Execution<'_, W> {
-    /// Works until the operation is finished, waits, or belongs to somebody else.
+    /// Works until the operation is finished, waits, or belongs to another caller.
     pub(crate) async fn run_to_exit(&mut self) -> RunExit {
         match self.walk().await {
             Ok(left) => left,

@@ -50,7 +50,7 @@ impl Serialize for Sealed {
 impl<'de> Deserialize<'de> for Sealed {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        // The text itself stays out of the message: it may be a secret that somebody forgot to seal.
+        // The text itself stays out of the message: it may be a secret that a caller forgot to seal.
         if text.starts_with(PREFIX) {
             Ok(Sealed(text))
         } else {
@@ -196,7 +196,7 @@ mod tests {
         let (left, right) = (copy(&one), copy(&two));
         one.merge(&right);
         two.merge(&left);
-        assert_eq!(*one.to_text(), *two.to_text(), "whoever merges first");
+        assert_eq!(*one.to_text(), *two.to_text(), "the client that merges first");
         assert_eq!(one.ids().count(), 3);
         let ring = SharedRing::new(one);
         for value in &sealed {

@@ -51,7 +51,7 @@ pub trait Store: Send + Sync + 'static {
 
     async fn commit(&self, write: Write) -> Result<Receipt, StoreError>;
 
-    /// Takes operations that are due and that nobody owns, at most `limit`, fairly between tenants.
+    /// Takes operations that are due and that no node owns, at most `limit`, fairly between tenants.
     async fn claim(&self, node: NodeId, now: Timestamp, limit: usize) -> Result<Claims, StoreError>;
 
     async fn show(&self, id: OperationId) -> Result<Option<OperationDetail>, StoreError>;
@@ -92,7 +92,7 @@ pub trait Store: Send + Sync + 'static {
 pub enum StoreError {
     #[error("another node owns this operation now")]
     Fenced,
-    /// Nobody knows whether the last write happened.
+    /// It is unknown whether the last write happened.
     #[error("the database is not answering: {0}")]
     Unavailable(String),
     #[error("the database has no room left: {0}")]
@@ -139,7 +139,7 @@ pub struct Create {
     pub params: String,
     pub created_at: Timestamp,
     pub deadline_at: Timestamp,
-    /// The node that runs it at once, or nobody: then it is due now.
+    /// The node that runs it at once, or no caller: then it is due now.
     pub owner: Option<NodeId>,
     pub event: Event,
     pub idempotency: Option<Idempotency>,
@@ -186,7 +186,7 @@ pub struct Append {
     pub record_update: Option<Box<(String, RecordUpdate)>>,
 }
 
-/// Puts an operation down until a time, a signal or a control request.
+/// Suspends an operation until a time, a signal or a control request.
 #[derive(Debug, Clone)]
 pub struct Park {
     pub hold: Ownership,
@@ -268,7 +268,7 @@ pub enum Receipt {
     KeyReused,
     /// This operation has the resource.
     Busy(OperationId),
-    /// Somebody else has written the resource since the writer looked: look again.
+    /// Another request has written the resource since the writer looked: look again.
     Changed,
     /// How many waits a signal ended.
     Woke(usize),

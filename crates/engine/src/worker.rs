@@ -41,7 +41,7 @@ pub(crate) struct Worker {
     lease: Mutex<Option<Arc<Lease>>>,
     joining: tokio::sync::Mutex<()>,
     running: Mutex<BTreeMap<OperationId, Arc<ControlInbox>>>,
-    /// Operations that are ours on paper but that nobody here works on, because a save had no answer.
+    /// Operations that are ours on paper but that no caller here works on, because a save had no answer.
     unconfirmed: Mutex<BTreeSet<OperationId>>,
     timer: WakeTimer,
     /// Asks for a heartbeat before its time.
@@ -69,7 +69,7 @@ struct WakeTimer {
 }
 
 impl WakeTimer {
-    /// Makes sure that somebody looks at this moment at the latest.
+    /// Makes sure that a user looks at this moment at the latest.
     fn at(&self, due_at: Timestamp) {
         if self.next.fetch_min(due_at.0, Ordering::AcqRel) > due_at.0 {
             self.ring.notify_one();
@@ -152,13 +152,13 @@ impl Worker {
             Ok(RunExit::Parked { due_at: Some(due_at) }) => self.timer.at(due_at),
             Ok(RunExit::Parked { due_at: None }) => {}
             Ok(RunExit::Finished(phase)) => info!(%phase, "operation finished"),
-            Ok(RunExit::LetGo(Abandon::Fenced)) => warn!("let go: another node has it"),
+            Ok(RunExit::LetGo(Abandon::Fenced)) => warn!("operation released: another node owns it"),
             Ok(RunExit::LetGo(Abandon::StoreLost(why))) => {
-                warn!(%why, "put down until the database answers");
+                warn!(%why, "operation suspended: the database does not answer");
                 self.mark_unconfirmed(id);
             }
             Err(_) => {
-                error!("the engine failed while it worked on this operation; it will be picked up again");
+                error!("engine error in this operation; it will be claimed again");
                 self.mark_unconfirmed(id);
             }
         }
@@ -195,7 +195,7 @@ impl Worker {
         };
         match outcome {
             Ok(left) => left,
-            // Nobody has gone on with it for as long as it may take: a person must look. Nobody can deal with a request
+            // No caller has gone on with it for as long as it may take: a person must look. No caller can deal with a request
             // for it either, so that is dropped.
             Err(reason) if self.engine_context.clock.now() >= deadline_at => {
                 let rest = aside::Aside { due_at: None, not_before, processed };
@@ -223,7 +223,7 @@ impl Worker {
                     STORE_REST
                 }
                 Err(error) => {
-                    warn!(%error, "cannot look for work");
+                    warn!(%error, "claiming operations failed, retrying");
                     self.jittered(STORE_REST * 4)
                 }
             };
@@ -273,7 +273,7 @@ impl Worker {
         }
         match self.engine_context.store.release(node, &unconfirmed).await {
             Ok(()) => open(&self.unconfirmed).retain(|id| !unconfirmed.contains(id)),
-            Err(error) => warn!(%error, count = unconfirmed.len(), "cannot release operations, retrying"),
+            Err(error) => warn!(%error, count = unconfirmed.len(), "releasing operations failed, retrying"),
         }
     }
 
@@ -289,9 +289,9 @@ impl Worker {
             while !self.stop.is_cancelled() {
                 match self.engine_context.store.prune(before).await {
                     Ok(0) => break,
-                    Ok(count) => info!(count, "forgot old operations"),
+                    Ok(count) => info!(count, "pruned old operations"),
                     Err(error) => {
-                        warn!(%error, "cannot forget old operations");
+                        warn!(%error, "pruning old operations failed");
                         break;
                     }
                 }
@@ -318,13 +318,13 @@ impl Worker {
         if !done {
             warn!(
                 count = self.running_count(),
-                "operations were still in a step; another node or the next start goes on"
+                "operations still in a step at shutdown; another node continues them"
             );
         }
         if let Some(lease) = self.lease() {
             lease.lose();
             if let Err(error) = self.engine_context.store.leave(lease.node).await {
-                warn!(%error, "could not say good-bye; the lease will run out");
+                warn!(%error, "releasing the node lease failed; it expires by itself");
             }
         }
     }

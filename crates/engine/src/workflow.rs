@@ -93,7 +93,7 @@ pub trait Resource: Record {
         None
     }
 
-    /// When somebody has to look at it again.
+    /// When a caller has to look at it again.
     fn due_at(&self) -> Option<Timestamp> {
         None
     }

@@ -156,7 +156,7 @@ async fn run(global: &Global, args: &DemoArgs) -> Result<Exit> {
     let dir = tempfile::tempdir().context("cannot make a temporary directory")?;
     let config = config(&global.app, dir.path(), global.log_level.as_deref())?;
     let _logs = global.log_level.as_ref().map(|_| logs::init(&config.log)).transpose()?;
-    note("an engine on a temporary SQLite file, and a far side that it calls over HTTP\n");
+    note("an engine on a temporary SQLite file, and an external system that it calls over HTTP\n");
     let place = if args.serve || args.listen.is_some() {
         Some(ConsoleAddress::take(args.listen, config.server.listen).await?)
     } else {
@@ -194,7 +194,7 @@ async fn run(global: &Global, args: &DemoArgs) -> Result<Exit> {
     Ok(Exit::GOOD)
 }
 
-/// Short pauses, because somebody is watching. No file and no environment may lead the demonstration to a
+/// Short pauses, because a client is watching. No file and no environment may lead the demonstration to a
 /// real database or a real external system.
 fn config(app: &App, dir: &Path, log_level: Option<&str>) -> Result<Config> {
     let dir = dir.to_str().context("the temporary directory has no readable name")?;

@@ -1,4 +1,4 @@
-//! The time of the external systems: the wall clock, and how far somebody turned it ahead.
+//! The time of the external systems: the wall clock, and how far an operator turned it ahead.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -58,7 +58,7 @@ impl Listener for CuttingListener {
     async fn accept(&mut self) -> (CuttingStream, SocketAddr) {
         let (stream, addr) = Listener::accept(&mut self.listener).await;
         if let Err(error) = stream.set_nodelay(true) {
-            tracing::debug!(%error, "cannot send small answers at once");
+            tracing::debug!(%error, "setting TCP_NODELAY failed");
         }
         (CuttingStream { stream, connection: Connection::default() }, addr)
     }

@@ -20,7 +20,7 @@ use crate::faults::{self, Gate};
 use crate::jwt::SigningKey;
 use crate::ledger::LedgerSystem;
 
-/// Of every client. It is no secret: nobody but people on this machine can ask.
+/// Of every client. It is no secret: no client but people on this machine can ask.
 const CLIENT_SECRET: &str = "sandbox-secret";
 const EXPIRES_IN_S: u32 = 3600;
 
@@ -91,7 +91,7 @@ struct TokenForm {
     client_secret: Option<String>,
     scope: Option<String>,
     audience: Option<String>,
-    /// Names with spaces between them; a way for tests to be somebody.
+    /// Names with spaces between them; a way for tests to be a client.
     groups: Option<String>,
 }
 

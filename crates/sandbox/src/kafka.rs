@@ -1,7 +1,7 @@
 //! Kafka: the cluster that the client library brings for tests, in this process. It speaks the real protocol on ports
 //! of its own, and knows groups, commits and topics that are made when they are first written to.
 //!
-//! It is started when somebody first asks for it, because most who start a sandbox never do.
+//! It is started when a client first asks for it, because most who start a sandbox never do.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -28,7 +28,7 @@ use tracing::debug;
 use crate::SandboxShared;
 use crate::answer::{CallError, JsonBody};
 
-/// There from the beginning, so that whoever reads them need not wait until somebody writes.
+/// There from the beginning, so that the client that reads them need not wait until a client writes.
 const TOPICS: [&str; 3] =
     ["image-builder.compose.status", "platform.notifications.ingress", "platform.sources.status"];
 const PARTITIONS: i32 = 4;
@@ -57,7 +57,7 @@ struct KafkaCluster {
     producer: FutureProducer<Quiet>,
 }
 
-/// The library writes to standard error unless somebody else takes its words.
+/// The library writes to standard error unless another client takes its words.
 struct Quiet;
 
 impl ClientContext for Quiet {
@@ -66,7 +66,7 @@ impl ClientContext for Quiet {
     }
 
     fn error(&self, error: KafkaError, reason: &str) {
-        debug!(%error, reason, "the sandbox's own client of kafka");
+        debug!(%error, reason, "Kafka client of the sandbox");
     }
 }
 

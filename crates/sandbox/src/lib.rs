@@ -125,7 +125,7 @@ impl Sandbox {
         format!("http://{}", self.neighbour(2))
     }
 
-    /// Where clients of Kafka find the brokers, which are started when somebody first asks.
+    /// Where clients of Kafka find the brokers, which are started when a client first asks.
     pub fn kafka(&self) -> String {
         let found = self.kafka.bootstrap();
         found.expect("brokers need nothing but memory and a free port on loopback").to_owned()

@@ -36,7 +36,7 @@ impl Network {
         Network { port, leases: Mutex::default() }
     }
 
-    /// Goes round, so that an address rests before somebody else gets it.
+    /// Goes round, so that an address rests before another client gets it.
     pub(crate) fn lease(&self) -> Option<Ipv4Addr> {
         let all = PORTS * HOSTS;
         let mut leases = self.leases.lock().unwrap_or_else(PoisonError::into_inner);
@@ -74,7 +74,7 @@ pub(crate) async fn open(address: Ipv4Addr, guest: Router) -> Option<DropGuard> 
     let listener = match TcpListener::bind(address).await {
         Ok(listener) => listener,
         Err(error) => {
-            warn!(%address, %error, "the guest at this address cannot be reached");
+            warn!(%address, %error, "listening at the guest's address failed");
             return None;
         }
     };

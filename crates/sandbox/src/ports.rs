@@ -8,7 +8,7 @@ use tokio::net::TcpListener;
 
 const NEIGHBOURS: u16 = 3;
 
-/// Where free ports are looked for. Outgoing calls take theirs from above, so nobody slips in between when a
+/// Where free ports are looked for. Outgoing calls take theirs from above, so no client slips in between when a
 /// sandbox starts again on the port that it had.
 const FIRST: u16 = 10_000;
 const LAST: u16 = 32_000;
@@ -44,7 +44,7 @@ async fn bind_from(first: SocketAddr) -> io::Result<[TcpListener; NEIGHBOURS as 
     Ok([bind(first).await?, bind(neighbour(1)?).await?, bind(neighbour(2)?).await?])
 }
 
-/// Also where a port is reserved for somebody else.
+/// Also where a port is reserved for another client.
 fn is_taken(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::AddrInUse | io::ErrorKind::PermissionDenied)
 }

@@ -1,4 +1,4 @@
-//! RBAC: an external system that says what people may do. Everybody may do everything, until somebody says otherwise with
+//! RBAC: an external system that says what people may do. Everybody may do everything, until a client says otherwise with
 //! `PUT /rbac/users/{name}`.
 
 use std::collections::{BTreeMap, HashMap};
@@ -120,7 +120,7 @@ async fn remove(
     let Path(name) = name?;
     match rbac.users().remove(&name) {
         Some(_) => Ok(StatusCode::NO_CONTENT),
-        None => Err(CallError::new(StatusCode::NOT_FOUND, "nobody has said anything about this user")),
+        None => Err(CallError::new(StatusCode::NOT_FOUND, "nothing is configured for this user")),
     }
 }
 

@@ -79,7 +79,7 @@ struct KnownSources {
     external_id: Option<String>,
     #[serde(default = "available")]
     status: String,
-    /// Whose it is; all have it where nobody is named.
+    /// Whose it is; all have it where no client is named.
     #[serde(default)]
     org: Option<String>,
 }
@@ -107,7 +107,7 @@ impl KnownSources {
     /// Two of them, because a real source has some that are none of our business.
     fn authentications(&self) -> Vec<Value> {
         let other = json!({
-            "id": format!("{}9", self.id), "authtype": "access_key_secret_key", "username": "somebody",
+            "id": format!("{}9", self.id), "authtype": "access_key_secret_key", "username": "someone",
             "resource_type": "Source", "resource_id": self.id,
         });
         let Some(account) = &self.account else { return vec![other] };

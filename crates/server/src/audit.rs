@@ -51,12 +51,12 @@ pub async fn write(app: &AppState, row: impl Into<Option<AuditRow>>) {
     let Some(row) = row.into() else { return };
     match timeout(app.settings.request_timeout, app.access.audit(&row)).await {
         Ok(Ok(())) => {}
-        Ok(Err(error)) => error!(%error, ?row, "cannot write the audit log"),
-        Err(_) => error!(?row, "the audit log was not written in time"),
+        Ok(Err(error)) => error!(%error, ?row, "writing the audit log failed"),
+        Err(_) => error!(?row, "writing the audit log timed out"),
     }
 }
 
-/// Whatever somebody put into a path, the log stays readable and the database accepts it.
+/// Whatever a client put into a path, the log stays readable and the database accepts it.
 fn readable(target: &str) -> String {
     target.chars().take(TARGET_CHARS_MAX).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }

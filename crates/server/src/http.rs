@@ -59,6 +59,6 @@ pub async fn method_not_allowed(method: Method) -> Failure {
 fn broken(panic: Box<dyn Any + Send + 'static>) -> Response {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message");
-    error!(panic = text, "a handler panicked");
+    error!(panic = text, "request handler panicked");
     Failure::internal().into_response()
 }

@@ -1,7 +1,7 @@
 //! The APIs from inside: for a part of this process that has found out itself who asks, such as the console.
 //!
 //! A call goes through the same router, guards, limits and audit log as one from outside. Only the proof is another
-//! one: it travels as an extension of the request, which nobody can send over a wire.
+//! one: it travels as an extension of the request, which no client can send over a wire.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -83,7 +83,7 @@ impl Inside {
             .await;
     }
 
-    /// A row of the audit log about what happens before an API is reached: somebody signs in, or tries to.
+    /// A row of the audit log about what happens before an API is reached: a user signs in, or tries to.
     pub async fn write_down(&self, who: &str, action: &str, target: &str, result: &str) {
         let row = AuditRow {
             at: self.app.engine.now(),

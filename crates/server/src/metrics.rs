@@ -26,7 +26,7 @@ use tracing::warn;
 use crate::app_state::Shared;
 pub(crate) use tally::Tally;
 
-/// However often somebody scrapes, the database counts only this often.
+/// However often a client scrapes, the database counts only this often.
 const COUNTED: Duration = Duration::from_secs(2);
 const RESULTS: [StepResult; 5] =
     [StepResult::Done, StepResult::Skipped, StepResult::Waited, StepResult::Retried, StepResult::Failed];
@@ -203,7 +203,7 @@ impl Meter {
     pub fn encode(&self) -> String {
         let mut text = String::new();
         if let Err(error) = encode(&mut text, &self.registry) {
-            warn!(%error, "cannot write the metrics");
+            warn!(%error, "rendering the metrics failed");
         }
         text
     }
@@ -225,11 +225,11 @@ impl Meter {
             }
             Ok(Err(error)) => {
                 self.store_up.set(0);
-                warn!(%error, "the database cannot count for the metrics");
+                warn!(%error, "counting operations for the metrics failed");
             }
             Err(_) => {
                 self.store_up.set(0);
-                warn!("the database does not count for the metrics in time");
+                warn!("counting operations for the metrics timed out");
             }
         }
         *counted_at = Some(now);

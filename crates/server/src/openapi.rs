@@ -22,7 +22,7 @@ const SCHEME: &str = "token";
 #[openapi(
     info(
         title = "provision-engine operations",
-        description = "Submit, watch and steer durable operations. Every refusal is a problem document \
+        description = "Submit, watch and steer durable operations. Every error is a problem document \
                        with a stable `code`; `/errors/<code>` explains it.",
         license(name = "Apache-2.0", identifier = "Apache-2.0"),
     ),

@@ -19,7 +19,7 @@ const REQUEST_ID_CHARS_MAX: usize = 64;
 #[derive(Debug, Clone, Copy)]
 pub struct Plain;
 
-/// The one label for all paths that do not exist, however many somebody tries.
+/// The one label for all paths that do not exist, however many a client tries.
 const OTHER: &str = "other";
 
 pub async fn request_layer(State(app): State<Shared>, mut request: Request, next: Next) -> Response {
@@ -68,7 +68,7 @@ fn finish_headers(headers: &mut HeaderMap, id: &RequestId, is_plain: bool) {
     headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
 }
 
-/// A method that somebody made up is no label.
+/// A method that a client made up is no label.
 fn label(method: &Method) -> &'static str {
     match method.as_str() {
         "GET" => "GET",

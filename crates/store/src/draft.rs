@@ -24,7 +24,7 @@ impl Draft {
         event_of(&self.write)
     }
 
-    /// The operation that only one writer at a time may touch. Wishes and signals come from anybody.
+    /// The operation that only one writer at a time may touch. Wishes and signals come from any transaction.
     pub(crate) fn operation(&self) -> Option<OperationId> {
         match &self.write {
             Write::Create(create) => Some(create.id),

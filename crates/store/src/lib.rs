@@ -16,7 +16,7 @@ mod sqlite;
 pub use postgres::{PostgresReader, PostgresStore, trust};
 pub use sqlite::{SqliteReader, SqliteStore, copy_sqlite};
 
-/// At most this many writes are in one transaction, so that nobody waits long for others.
+/// At most this many writes are in one transaction, so that no transaction waits long for others.
 const BATCH_WRITES_MAX: usize = 1024;
 /// And about this many bytes.
 const BATCH_BYTES_MAX: usize = 1 << 20;

@@ -107,7 +107,7 @@ impl PostgresStore {
 
 impl Drop for PostgresStore {
     fn drop(&mut self) {
-        // The committers end when nobody can send them anything; the listener would not.
+        // The committers end when no transaction can send them anything; the listener would not.
         self.listener.abort();
     }
 }

@@ -95,7 +95,7 @@ pub(crate) struct SignalText {
     pub(crate) number: i64,
 }
 
-/// An operation that nobody can run, because what the database has of it makes no sense.
+/// An operation that no transaction can run, because what the database has of it makes no sense.
 pub(crate) struct RowError {
     pub(crate) id: Uuid,
     pub(crate) reason: String,
@@ -363,7 +363,7 @@ pub(crate) fn unsigned(number: i64) -> u32 {
     u32::try_from(number).unwrap_or_default()
 }
 
-/// How many rows somebody asked for.
+/// How many rows a transaction asked for.
 pub(crate) fn rows(limit: usize) -> i64 {
     i64::try_from(limit).unwrap_or(i64::MAX)
 }

@@ -35,7 +35,7 @@ impl RequestTarget {
     }
 }
 
-/// A finished operation that somebody wants something of.
+/// A finished operation that a transaction wants something of.
 #[derive(Clone, Copy)]
 pub(crate) struct Finished {
     pub(crate) phase: Phase,

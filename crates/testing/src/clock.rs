@@ -80,6 +80,6 @@ impl Clock for VirtualClock {
     }
 
     fn chance(&self) -> u64 {
-        self.dice.lock().expect("nobody panics while rolling").random()
+        self.dice.lock().expect("no thread panics while rolling").random()
     }
 }

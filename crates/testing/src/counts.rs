@@ -3,7 +3,7 @@
 use std::fs::OpenOptions;
 use std::io::Write;
 
-/// Adds to a count, where whoever runs the tests wants to know: `TEST_COUNTS` names their directory.
+/// Adds to a count, where the node that runs the tests wants to know: `TEST_COUNTS` names their directory.
 pub fn count(what: &str, number: u64) {
     let Ok(dir) = std::env::var("TEST_COUNTS") else { return };
     let file = OpenOptions::new().create(true).append(true).open(format!("{dir}/{what}"));

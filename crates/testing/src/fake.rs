@@ -105,7 +105,7 @@ impl FakeClient {
             return pending().await;
         }
         if fault == Some(CallFault::Before) {
-            return Err(Halt::Retry { after: None, cause: "the far side broke".into() });
+            return Err(Halt::Retry { after: None, cause: "the external system broke".into() });
         }
         effect(&mut self.world.effects());
         if fault == Some(CallFault::LostAnswer) {

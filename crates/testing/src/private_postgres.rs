@@ -6,7 +6,7 @@
 //! The server is gone when its [`PrivatePostgres`] is dropped, and also when our process dies in any other
 //! way: a small watchdog process holds the other end of a pipe, and tidies up when our end closes. So it is
 //! fine to keep one server in a `static` for a whole test run. Should the watchdog die too, the next start
-//! finds the directory, sees that nobody holds its lock, and tidies up then.
+//! finds the directory, sees that no process holds its lock, and tidies up then.
 
 mod programs;
 mod standby;
@@ -40,8 +40,8 @@ const LOG_TAIL_LINES: usize = 20;
 
 /// Waits for the end of its input, stops the server of the data directory `$2`, and removes `$1`.
 ///
-/// A process id in an old file may belong to somebody else by now, so the process has to name the directory.
-/// A dead process that nobody has waited for names nothing, and that is right too. A server that was killed leaves its
+/// A process id in an old file may belong to another process by now, so the process has to name the directory.
+/// A dead process that no process has waited for names nothing, and that is right too. A server that was killed leaves its
 /// file, and with it the shared memory of its lock, which it names in line 7.
 const TIDY_UP: &str = r#"
 trap '' HUP INT TERM
@@ -191,7 +191,7 @@ impl PrivatePostgres {
         loop {
             tries += 1;
             if self.pid().is_none() {
-                // A killed server leaves this file, and the next one takes a dead process that nobody has
+                // A killed server leaves this file, and the next one takes a dead process that no process has
                 // waited for as a living one. Without the file it still refuses while a part of the old one
                 // lives.
                 let _ = fs::remove_file(self.pid_file());
@@ -220,7 +220,7 @@ impl PrivatePostgres {
             self.append_settings(&[("port".into(), self.port.to_string())])?;
             match self.start_again() {
                 Err(error) if tries < PORT_TRIES && error.to_string().contains("Address already in use") => {
-                    debug!(port = self.port, "somebody else took the port, trying another one");
+                    debug!(port = self.port, "port already in use, trying another one");
                 }
                 answer => return answer,
             }
@@ -285,7 +285,7 @@ impl Drop for PrivatePostgres {
     fn drop(&mut self) {
         drop(self.watchdog.stdin.take());
         if let Err(error) = self.watchdog.wait() {
-            warn!(%error, "cannot wait until the private PostgreSQL server is gone");
+            warn!(%error, "waiting for the private PostgreSQL server to stop failed");
         }
     }
 }
@@ -293,7 +293,7 @@ impl Drop for PrivatePostgres {
 fn all_settings(options: &PrivatePostgresOptions) -> Vec<(String, String)> {
     let mut settings = vec![
         ("listen_addresses", Ipv4Addr::LOCALHOST.to_string()),
-        // The path of a socket may be too long for the system, and nobody needs it.
+        // The path of a socket may be too long for the system, and no process needs it.
         ("unix_socket_directories", String::new()),
         ("max_connections", MAX_CONNECTIONS.to_string()),
         ("shared_buffers", options.shared_buffers.clone()),
@@ -330,7 +330,7 @@ fn is_running(pid: u32, data_dir: &Path) -> bool {
     process.is_some_and(|process| rustix::process::test_kill_process(process).is_ok())
 }
 
-/// The file appears only when it is locked, so that nobody takes a directory for left over while it is new.
+/// The file appears only when it is locked, so that no process takes a directory for left over while it is new.
 fn take_lock(home: &Path) -> io::Result<File> {
     let unlocked = home.join("owner.new");
     let mut file = File::create_new(&unlocked)?;

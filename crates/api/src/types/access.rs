@@ -92,7 +92,7 @@ pub struct NewToken {
 /// A new token, shown this once.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct IssuedToken {
-    /// Keep it: nobody can show it again.
+    /// Keep it: it cannot be shown again.
     pub token: String,
     pub name: String,
     pub role: Role,

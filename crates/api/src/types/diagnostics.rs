@@ -47,7 +47,7 @@ pub struct System {
 pub enum SystemState {
     Ok,
     Failing,
-    /// Nobody has said where it is, so it is not used.
+    /// No client has said where it is, so it is not used.
     NotConfigured,
 }
 

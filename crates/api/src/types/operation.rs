@@ -31,7 +31,7 @@ pub enum Phase {
     Failed,
     /// It failed, and everything it made was taken back.
     Undone,
-    /// Somebody cancelled it.
+    /// A client cancelled it.
     Cancelled,
 }
 

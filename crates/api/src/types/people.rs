@@ -16,7 +16,7 @@ use super::{Role, WireTime};
 pub struct Password(String);
 
 impl Password {
-    /// For whoever asked for it.
+    /// For the client that asked for it.
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -49,7 +49,7 @@ impl<'de> Deserialize<'de> for Password {
     }
 }
 
-/// Somebody with a password of ours. The password itself is nowhere.
+/// A user with a password of ours. The password itself is nowhere.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct User {
     pub name: String,
@@ -85,7 +85,7 @@ pub struct CreatedUser {
     pub name: String,
     pub role: Role,
     pub created_at: WireTime,
-    /// The one that was made, this once. Keep it: nobody can show it again.
+    /// The one that was made, this once. Keep it: it cannot be shown again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub password: Option<Password>,
 }
@@ -111,14 +111,14 @@ pub struct ChangePassword {
     pub new: Password,
 }
 
-/// What came of signing somebody out.
+/// What came of signing a client out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct SignedOut {
     /// How many sessions ended.
     pub sessions: u64,
 }
 
-/// How somebody proved who they are.
+/// How a client proved who they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Proof {
@@ -129,7 +129,7 @@ pub enum Proof {
     Oidc,
 }
 
-/// A browser that somebody has signed in with.
+/// A browser that a client has signed in with.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Session {
     /// Names it, and opens nothing.

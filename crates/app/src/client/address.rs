@@ -114,7 +114,7 @@ fn admin_token(dir: &DataDir) -> Result<Option<SecretString>> {
     match fs::read_to_string(&path) {
         Ok(text) => Ok(Some(SecretString::from(text.trim()))),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        // Somebody else's data directory: the server will say that a token is needed.
+        // Another user's data directory: the server will say that a token is needed.
         Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => Ok(None),
         Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),
     }

@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::exit::Exit;
 use crate::hint;
 
-/// Nobody reads more things that are wrong at once.
+/// No user reads more things that are wrong at once.
 const FIELDS_MAX: usize = 20;
 const GIVE_TOKEN: &str =
     "give --token, set PROVISION_ENGINE_TOKEN, or name the server's --data-dir, which has one";
@@ -122,7 +122,7 @@ fn broker_fix(error_response: &ErrorResponse) -> Option<String> {
         (422, "ConcurrencyError") => "something else is at work on it: wait, then ask again",
         (422, "RequiresApp") => "this binding is for an application, which only a platform has",
         (422, "MaintenanceInfoConflict") => "the catalog has changed meanwhile: ask again",
-        (429 | 500..=599, _) => "the broker is in trouble: ask again later, with the same id",
+        (429 | 500..=599, _) => "the broker is failing: try again later, with the same id",
         _ => return None,
     };
     Some(fix.to_owned())
@@ -154,13 +154,13 @@ fn serverless_fix(error_response: &ErrorResponse) -> Option<&'static str> {
             "OpenNebula does not take this user and password: check --user and --password-file, or the \
              file that ONE_AUTH names"
         }
-        403 => "OpenNebula does not let this user do that: ask its administrator, or be somebody else",
+        403 => "OpenNebula does not let this user do that: ask its administrator, or use other credentials",
         404 => "check the id: `provision-engine serverless list` shows what there is",
         422 if !error_response.has_begun && error_response.error.title.contains("flavours") => {
             "flavours are names of service templates: `oneflow-template list` shows them"
         }
         423 => "only what runs can be changed: wait with `provision-engine serverless show ID --wait`",
-        429 | 502..=504 => "OpenNebula or the engine is in trouble: ask again later",
+        429 | 502..=504 => "OpenNebula or the engine is failing: try again later",
         _ => return None,
     })
 }

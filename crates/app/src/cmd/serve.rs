@@ -231,7 +231,7 @@ impl RunningServer {
         };
         let stop = tokio::time::timeout(grace + GOODBYE_LIMIT, composed.engine.stop(grace));
         if let ((), Err(_)) = tokio::join!(close, stop) {
-            warn!("the database does not take our good-bye; the next start goes on");
+            warn!("releasing the node lease failed; it expires by itself");
         }
         let sandbox = composed.sandbox.take();
         // Clients go before the systems that they are connected to, or they report them as lost.
@@ -247,7 +247,7 @@ fn last_node(dir: &DataDir) -> Option<NodeId> {
     fs::read_to_string(dir.node_file()).ok()?.trim().parse().ok()
 }
 
-/// Writes an admin token into a data directory that is new, or where nobody could get in otherwise. An owner
+/// Writes an admin token into a data directory that is new, or where no user could get in otherwise. An owner
 /// who has removed the file does not get it back.
 async fn make_admin(start: &Start<'_>) -> Result<Option<SecretString>> {
     let path = start.dir.admin_token();

@@ -47,7 +47,7 @@ enum TokensCommand {
         /// The platform whose credential it is, at the service broker; without it that of its own name
         #[arg(long, value_name = "PLATFORM")]
         platform: Option<String>,
-        /// How long it opens APIs, such as 30d; for ever without it
+        /// How long it is valid, such as 30d; without it, it never expires
         #[arg(long, value_name = "TIME")]
         expires: Option<Period>,
     },

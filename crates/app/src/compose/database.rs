@@ -119,7 +119,7 @@ fn open_file(path: &Path) -> Result<Arc<SqliteStore>> {
     SqliteStore::open(path).with_context(|| format!("cannot open the database {}", path.display()))
 }
 
-/// Tries again while nobody answers, but not for ever.
+/// Tries again while there is no answer, but not for ever.
 async fn patiently<T>(call: impl AsyncFn() -> Result<T, StoreError>) -> Result<T, StoreError> {
     let give_up_at = WallClock.now().plus(PATIENCE);
     let mut has_told = false;

@@ -109,7 +109,7 @@ impl System for Base {
     }
 }
 
-/// Somebody who speaks HTTP. Whatever they answer, they are there, unless they say themselves that they are not well.
+/// A system that speaks HTTP. Any answer means that it is there, unless it says that it is not ready.
 struct Web {
     name: &'static str,
     url: Option<String>,
@@ -144,7 +144,7 @@ fn unreachable(error: &reqwest::Error) -> String {
     if error.is_timeout() {
         "it does not answer in time".to_owned()
     } else if error.is_connect() {
-        "nobody listens there, or the way is blocked".to_owned()
+        "nothing listens there, or a firewall blocks the way".to_owned()
     } else {
         "it does not speak HTTP as it should".to_owned()
     }

@@ -53,7 +53,7 @@ pub(super) fn code_flow(config: &Config, sandbox: Option<&str>) -> Result<Option
         Ok(flow) => Ok(Some(Arc::new(flow))),
         Err(error) if oidc.issuer.is_some() => Err(anyhow!("osb.oidc: {error}")),
         Err(error) => {
-            warn!(%error, "nobody can sign in at the sandbox");
+            warn!(%error, "the sandbox's sign-in is not available");
             Ok(None)
         }
     }

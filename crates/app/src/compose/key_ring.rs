@@ -159,7 +159,7 @@ impl LoadedKeys {
             Err(error) => {
                 warn!(
                     error = format!("{error:#}"),
-                    "cannot read the key ring; going on with the keys in memory"
+                    "reading the key ring failed, keeping the keys in memory"
                 );
                 false
             }
@@ -184,10 +184,10 @@ impl LoadedKeys {
         match reseal(&*self.sealed, ring, key).await {
             Ok((sealed, left)) if sealed.total() + left.total() > 0 => {
                 let (sealed, left) = (sealed.total(), left.total());
-                info!(key, sealed, left, "sealed values again with the active key");
+                info!(key, sealed, left, "resealed values with the active key");
             }
             Ok(_) => {}
-            Err(error) => warn!(key, %error, "cannot seal values again with the active key, retrying"),
+            Err(error) => warn!(key, %error, "resealing values with the active key failed, retrying"),
         }
     }
 
@@ -246,7 +246,9 @@ fn merged(file: &KeyFile, sealer: &Sealer, shared: &str, unopened: Unopened) -> 
             Ok(ring)
         }
         (Err(_), Some(local)) if unopened == Unopened::ShareOurs => {
-            warn!("the shared key ring does not open, as after a change of the password; sharing ours");
+            warn!(
+                "the shared key ring cannot be opened (was the database password changed?); publishing ours"
+            );
             Ok(local)
         }
         (Err(error), _) => Err(error).with_context(|| {

@@ -22,9 +22,9 @@ impl Section for Console {
             "Where browsers find the console, such as `https://engine.example.com`, or `https://example.com/engine` behind a \
              proxy that strips `/engine`. With https its cookies go over https alone. An identity provider sends people back there; without it, to the host that they asked for.").external(false),
         set("console.idle", Is("1h"), ValueKind::Time(Period::seconds(10), DAY),
-            "After this time without a click somebody has to sign in again."),
+            "Users sign in again after this time without activity."),
         set("console.session", Is("12h"), ValueKind::Time(Period::seconds(10), Period::days(31)),
-            "After this time somebody has to sign in again in any case."),
+            "Users sign in again after this time in any case."),
         set("console.attempts", Is("10"), ValueKind::Whole(3, 1_000),
             "So many wrong passwords in a row lock a user, in the console and for a change of the own password. Five times \
              as many from one address close that address."),

@@ -72,7 +72,7 @@ impl Section for ServerSettings {
             "The PEM file with the authorities of client certificates. With it clients are asked for one, and one that is \
              not good ends the connection."),
         set("server.tls.client_certificates", Is("optional"), ValueKind::OneOf(&["optional", "broker", "required"]),
-            "Who needs such a certificate: `optional` nobody, `broker` platforms that use the service broker, `required` all \
+            "Which clients need such a certificate: `optional` none, `broker` platforms that use the service broker, `required` all \
              clients, also browsers. It is asked for besides a token or a password, and does not replace it."),
         set("tls.ca_file", Nothing, ValueKind::Path,
             "The PEM file with authorities that all outgoing connections trust besides those of the system: HTTP clients, the \

@@ -255,7 +255,7 @@ fn report(table: &mut ConnectionTable, now: Instant) {
         displaced = std::mem::take(&mut table.displaced),
         refused = std::mem::take(&mut table.refused),
         open = table.entries.len(),
-        "closed connections of clients that are too slow or too many"
+        "closed connections: clients too slow or over the limit"
     );
 }
 

@@ -33,7 +33,7 @@ pub(super) struct ComponentFile {
     file: File,
     length: u64,
     is_torn: bool,
-    /// Whether somebody was told that this file cannot be written.
+    /// Whether a user was told that this file cannot be written.
     has_complained: bool,
 }
 
@@ -83,7 +83,7 @@ impl ComponentFile {
             Err(error) => {
                 self.has_complained = true;
                 let (file, error) = (self.path.display(), &error as &dyn std::error::Error);
-                warn!(%file, error, "cannot write a log; lines are lost until there is room");
+                warn!(%file, error, "writing a log file failed; lines are lost until it succeeds");
             }
         }
     }
@@ -106,7 +106,7 @@ impl ComponentFile {
 }
 
 impl Write for ComponentFile {
-    /// Never fails: the thread that writes has nobody to tell, and the next line must have its chance.
+    /// Never fails: the thread that writes has no user to tell, and the next line must have its chance.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         if self.reopen.swap(false, Ordering::Relaxed) {
             // The file that is open stays in use where no other one can be opened.
@@ -133,7 +133,7 @@ fn append(path: &Path) -> io::Result<(File, u64)> {
 /// Moves `engine.log` to `engine.log.1693269110` and removes those that are too many.
 fn set_aside(path: &Path, keep: usize, now: i64) -> io::Result<()> {
     match fs::symlink_metadata(path) {
-        // Only plain files are moved: somebody who put a pipe or a device there wants it to stay.
+        // Only plain files are moved: a user who put a pipe or a device there wants it to stay.
         Ok(metadata) if !metadata.is_file() || metadata.len() == 0 => return Ok(()),
         Ok(_) => {}
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),

@@ -44,7 +44,7 @@ impl Component {
         }
     }
 
-    /// Whose line this is. Trouble that belongs to nobody is the engine's.
+    /// Whose line this is. An error of no component is the engine's.
     fn of(metadata: &Metadata<'_>) -> Option<Component> {
         match metadata.target() {
             ENGINE => Some(Component::Engine),

@@ -1,5 +1,5 @@
 //! Where log lines go. Streams and files are written by threads of their own, behind queues that rather lose
-//! lines than make anybody wait.
+//! lines than make any user wait.
 
 use std::borrow::Cow;
 use std::fs::{DirBuilder, File, OpenOptions};
@@ -55,7 +55,7 @@ impl Output {
     /// A whole line, which ends in a line feed, or else the same without what a log daemon adds itself.
     pub(super) fn write(&self, level: Level, line: &str, bare: &str) {
         match self {
-            // The queue counts what it cannot take; there is nobody to tell.
+            // The queue counts what it cannot take; there is no user to tell.
             Output::Stream(queue) => drop(queue.clone().write_all(line.as_bytes())),
             Output::Syslog(syslog) => syslog.send(level, bare),
         }

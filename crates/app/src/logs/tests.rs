@@ -127,7 +127,7 @@ fn an_error_is_told_with_its_causes() {
     assert!(line.ends_with("lost error=\"log.file: cannot open /x: no route\"\n"), "{line}");
 }
 
-/// A disk that takes a few bytes and is then full until somebody makes room.
+/// A disk that takes a few bytes and is then full until an operator makes room.
 #[derive(Default)]
 struct Disk {
     room: usize,

@@ -177,7 +177,7 @@ impl Table {
         for column in table.column_iter_mut() {
             column.set_padding((0, 2));
         }
-        // The padding of the last column is of use to nobody.
+        // The padding of the last column is of no use.
         table.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>().join("\n")
     }
 }

@@ -124,7 +124,7 @@ fn cookie(answer: &Response, name: &str) -> Result<String> {
     let values = answer.headers().get_all(SET_COOKIE).iter().filter_map(|value| value.to_str().ok());
     let mut pairs = values.filter_map(|value| value.split(';').next());
     let start = format!("{name}=");
-    pairs.find(|pair| pair.starts_with(&start)).map(str::to_owned).context("nobody is let in")
+    pairs.find(|pair| pair.starts_with(&start)).map(str::to_owned).context("the sign-in sets no cookie")
 }
 
 fn between<'a>(text: &'a str, before: &str, after: &str) -> Option<&'a str> {

@@ -37,7 +37,7 @@ pub(super) struct ShowMeasurement {
     player: Player,
     pub(super) url: String,
     pub(super) token: String,
-    /// Operations that wait until somebody ends them.
+    /// Operations that wait until a user ends them.
     pub(super) waiting: Vec<String>,
 }
 
@@ -66,8 +66,7 @@ impl ShowMeasurement {
 /// The process, until it is killed.
 pub(crate) async fn play(file: Option<&Path>, url: Option<&str>, waiting: usize) -> Result<()> {
     let dir = std::env::var(DIR).context("there is no directory with keys")?;
-    let behind: usize =
-        std::env::var(BEHIND).context("nobody says how many operations there are to be")?.parse()?;
+    let behind: usize = std::env::var(BEHIND).context("the number of operations is not set")?.parse()?;
     let bench_server = BenchServer::open(&dir, file, url, &[]).await?;
     bench_server.start().await?;
     let listener = TcpListener::bind("127.0.0.1:0").await?;

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use provision_engine::platform::Platform;
 
-/// Nobody has the private half.
+/// No process has the private half.
 pub(super) const KEY: &str =
     "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIBB9z8Vq+S+CoRWe1ILTrZkrULzqFEyHCgt/NPB8Trbs";
 /// The account behind the source that the sandbox brings.
@@ -46,7 +46,7 @@ pub(super) async fn ask(platform: &Platform, number: usize, name: &str, profile:
     let request = platform.request(Method::POST, &format!("{BASE}/launches"));
     let answer = request.header("X-Org-Id", organisation(number)).json(&body).send().await?;
     let (status, text) = (answer.status(), answer.text().await?);
-    ensure!(status == StatusCode::ACCEPTED, "the door answers {status}: {text}");
+    ensure!(status == StatusCode::ACCEPTED, "the API answers {status}: {text}");
     Ok(())
 }
 

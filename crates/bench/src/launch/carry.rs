@@ -28,7 +28,7 @@ const SETTINGS: [(&str, &str); 5] = [
     ("launch.instance_poll", "50ms"),
 ];
 
-/// Accepts so many while nobody works on them, and times the engine from its start until all of them are over.
+/// Accepts so many while no node works on them, and times the engine from its start until all of them are over.
 pub(super) async fn all(bench_database: &BenchDatabase, count: usize) -> Result<Carried> {
     let (file, url) = (bench_database.target.sqlite_file(), bench_database.target.url());
     let bench_server = BenchServer::open(bench_database.dir()?, file.as_deref(), url, &SETTINGS).await?;

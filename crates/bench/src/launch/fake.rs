@@ -18,7 +18,7 @@ pub(super) struct FakeClouds {
     url: String,
 }
 
-/// A build that is held until somebody lets it go.
+/// A build that is held until an operator lets it go.
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct HeldBuild {
     id: Uuid,
@@ -74,7 +74,7 @@ impl FakeClouds {
         Ok(FakeClouds { http: platform::client()?, url: url.to_owned() })
     }
 
-    /// Nothing takes any time, and nobody has built too much.
+    /// Nothing takes any time, and no process has built too much.
     pub(super) async fn at_once(&self) -> Result<()> {
         let zero =
             |names: &[&str]| names.iter().map(|name| ((*name).to_owned(), json!(0))).collect::<Value>();
@@ -91,7 +91,7 @@ impl FakeClouds {
         Ok(())
     }
 
-    /// From now on nobody is told of a build, except by hand.
+    /// From now on no process is told of a build, except by hand.
     pub(super) async fn be_silent(&self) -> Result<()> {
         self.post("image-builder/notify", &json!({"callbacks": false, "events": false})).await?;
         Ok(())
@@ -105,7 +105,7 @@ impl FakeClouds {
         Ok(CallCounts(aws.chain(builder.calls).collect()))
     }
 
-    /// How often somebody looked at a build.
+    /// How often a user looked at a build.
     pub(super) async fn looks(&self) -> Result<u64> {
         let all: BuilderCalls = self.get("image-builder/calls").await?;
         let is_look = |route: &String| route.starts_with("GET") && route.ends_with("/composes/{id}");
@@ -136,13 +136,13 @@ impl FakeClouds {
         Ok(builds.composes)
     }
 
-    /// Lets a build be ready, which nobody hears of.
+    /// Lets a build be ready, which no process hears of.
     pub(super) async fn release(&self, build: &HeldBuild) -> Result<()> {
         self.post(&format!("image-builder/composes/{}/release", build.id), &Value::Null).await?;
         Ok(())
     }
 
-    /// Tells whoever reads Kafka.
+    /// Tells the process that reads Kafka.
     pub(super) async fn send_event(&self, build: &HeldBuild) -> Result<()> {
         let body = json!({"compose_id": build.id, "org_id": build.org});
         let answer = self.post("image-builder/events/send", &body).await?;
@@ -153,7 +153,7 @@ impl FakeClouds {
     /// Tells the API.
     pub(super) async fn send_callback(&self, build: &HeldBuild) -> Result<()> {
         let answer = self.post("image-builder/callbacks/send", &json!({"compose_id": build.id})).await?;
-        ensure!(answer["answers"] == json!(["202"]), "the door does not take the callback: {answer}");
+        ensure!(answer["answers"] == json!(["202"]), "the API rejects the callback: {answer}");
         Ok(())
     }
 

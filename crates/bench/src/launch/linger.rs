@@ -21,7 +21,7 @@ use crate::measure::Effort;
 use crate::player::{Part, Player};
 use provision_engine::output::{data, note};
 
-/// Those that nobody tells anything want to look more often than they may, however few they are.
+/// Those that no process tells anything want to look more often than they may, however few they are.
 const POLLS: [(&str, &str); 2] = [("launch.image.poll_first", "1s"), ("launch.image.poll_max", "1s")];
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// So many seconds' worth of looks come through at once after a pause.
@@ -101,7 +101,7 @@ fn allowed(per_second: u32, seconds: f64) -> f64 {
 pub(crate) async fn play(file: Option<&Path>, url: Option<&str>, waiting: usize) -> Result<()> {
     let sandbox = std::env::var(SANDBOX).context("there is no sandbox to talk to")?;
     let dir = std::env::var(DIR).context("there is no directory with keys")?;
-    let ready: usize = std::env::var(READY).context("nobody says how many images will be ready")?.parse()?;
+    let ready: usize = std::env::var(READY).context("the number of images is not set")?.parse()?;
     let [first, max] = POLLS;
     let bench_server =
         BenchServer::open(&dir, file, url, &[("sandbox.url", sandbox.as_str()), first, max]).await?;
@@ -113,7 +113,7 @@ pub(crate) async fn play(file: Option<&Path>, url: Option<&str>, waiting: usize)
         all_asked(&bench_server, ready + 1, way.word(), Some(way.profile())).await?;
     }
     let first = u64::try_from(2 * (ready + 1))?;
-    // After that, nobody looks at them for a while.
+    // After that, no user looks at them for a while.
     while fake.looks().await? < first {
         WallClock.sleep(LOOK_EVERY).await;
     }

@@ -1,4 +1,4 @@
-//! How soon a launch goes on when somebody says that its image is ready.
+//! How soon a launch goes on when a process says that its image is ready.
 //!
 //! Each launch is timed by itself: from the moment at which the sandbox is asked to send the word, to the moment at
 //! which the sandbox gets the call that makes the instance. Both are read from the clock of this process. The sandbox is
@@ -16,7 +16,7 @@ use crate::load::{as_float, percentile};
 
 const PER_SECOND: u32 = 10;
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// Nobody who listens takes that long.
+/// No user who listens takes that long.
 const LIMIT: Duration = Duration::from_secs(60);
 /// The sandbox tells times to the millisecond.
 const GRAIN_US: i64 = 1000;
@@ -85,7 +85,7 @@ pub(super) async fn measure(fake: &FakeClouds, way: ReactPath, held: &[HeldBuild
     }
     let mut millis = reactions(fake, &told).await?;
     let (p50_ms, p99_ms) = (percentile(&mut millis, 50), percentile(&mut millis, 99));
-    let max_ms = millis.last().copied().context("nobody was told anything")?;
+    let max_ms = millis.last().copied().context("no notice was received")?;
     Ok(Reaction { launches: millis.len(), per_second: PER_SECOND, p50_ms, p99_ms, max_ms })
 }
 

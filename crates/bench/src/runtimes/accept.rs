@@ -29,7 +29,7 @@ pub(crate) struct AcceptRate {
     pub(crate) p99_ms: f64,
 }
 
-/// Accepts so many requests while nobody works on them. Answers the instances, and how many it were per second.
+/// Accepts so many requests while no node works on them. Answers the instances, and how many it were per second.
 pub(super) async fn at_once(bench_server: &BenchServer, count: usize) -> Result<(Vec<String>, f64)> {
     // Connections are opened and caches are filled before the clock runs.
     let mut instances = burst(bench_server, CLIENTS).await?;

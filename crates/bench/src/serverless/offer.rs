@@ -72,7 +72,7 @@ impl OfferResult {
         move |number| {
             let request = demo_client.show(runtimes[number % runtimes.len()]);
             Box::pin(async move {
-                // Nobody reads it here, but a connection is used again only when its answer was taken.
+                // No process reads it here, but a connection is used again only when its answer was taken.
                 request.send().await?.error_for_status()?.bytes().await?;
                 Ok(())
             })

@@ -48,7 +48,7 @@ pub(super) async fn dry_run(
         Err(error) => Err(error),
         Ok(_) => {
             let message = format!(
-                "a rehearsal was carried out; delete the instances with the tag {MARK_TAG}={}",
+                "a dry run was carried out; delete the instances with the tag {MARK_TAG}={}",
                 instance_request.launch_tag
             );
             Err(CloudError::new(Category::Invalid, "DryRunIgnored", message))

@@ -27,7 +27,7 @@ fn key_tag(launch_tag: &str) -> String {
 }
 
 /// What AWS shows of a key is not the key, so the same key is found by its fingerprint alone. Among several, one
-/// that nobody will take back is preferred.
+/// that no caller will take back is preferred.
 pub(super) async fn find(
     aws: &Aws,
     place: &CloudAccount<'_>,

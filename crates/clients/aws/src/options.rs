@@ -13,7 +13,7 @@ pub struct Options {
     pub sts: String,
     /// The region that we ask for roles and identities.
     pub home: String,
-    /// Our own. Whoever has none can only use accounts that bring theirs.
+    /// Our own. The caller who has none can only use accounts that bring theirs.
     pub credentials: Option<AccessKeys>,
     /// For a connection and for every silence. A whole call ends after twice that time.
     pub timeout: Duration,

@@ -24,7 +24,7 @@ const KEPT_MAX: usize = 2000;
 const NAME_CHARS_MAX: usize = 64;
 const NAME_CHARS_MIN: usize = 2;
 
-/// Nobody else can use what is kept for a role, a session name and an external id.
+/// No other caller can use what is kept for a role, a session name and an external id.
 type SessionKey = [u8; 32];
 
 pub(super) struct Sessions {
@@ -129,7 +129,7 @@ impl Sessions {
 }
 
 impl Slots {
-    /// Forgets the half that nobody has used for the longest time.
+    /// Forgets the half that no caller has used for the longest time.
     fn make_room(&mut self) {
         let mut uses: Vec<u64> = self.all.values().map(|slot| slot.used).collect();
         let middle = uses.len() / 2;

@@ -1,4 +1,4 @@
-//! Version 4 of the signature of AWS: who asks, and that nobody has changed the question.
+//! Version 4 of the signature of AWS: who asks, and that no caller has changed the question.
 
 #[cfg(test)]
 mod tests;

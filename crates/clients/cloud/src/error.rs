@@ -83,7 +83,7 @@ impl CloudError {
         self.category.may_heal()
     }
 
-    /// No answer came, so nobody knows whether it was carried out.
+    /// No answer came, so it is unknown whether it was carried out.
     pub fn may_have_happened(&self) -> bool {
         matches!(self.category, Category::Network | Category::Timeout | Category::Upstream)
     }

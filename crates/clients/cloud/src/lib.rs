@@ -43,7 +43,7 @@ pub trait Provider: Send + Sync + 'static {
     /// one that does not exist: that it is missing is then no error.
     async fn dry_run(&self, place: &CloudAccount<'_>, order: &InstanceRequest) -> Result<(), CloudError>;
 
-    /// A key pair with the same key, whoever uploaded it.
+    /// A key pair with the same key, no matter which caller uploaded it.
     async fn find_key(
         &self,
         place: &CloudAccount<'_>,

@@ -161,7 +161,7 @@ pub struct KeyMaterial {
 pub struct CloudKey {
     pub id: String,
     pub name: String,
-    /// The mark of whoever uploaded it, if it was one of us.
+    /// The mark of the caller who uploaded it, if it was one of us.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[serde(rename = "mark")]
     pub launch_tag: Option<String>,

@@ -86,7 +86,7 @@ pub fn client_builder(timeout: Duration) -> ClientBuilder {
         .connect_timeout(timeout)
         .read_timeout(timeout)
         .timeout(timeout * 2)
-        // A redirect would carry secrets to a place that nobody configured, and so would a proxy that only
+        // A redirect would carry secrets to a place that no operator configured, and so would a proxy that only
         // an environment variable knows of.
         .redirect(redirect::Policy::none())
         .no_proxy()

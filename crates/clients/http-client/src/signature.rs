@@ -1,4 +1,4 @@
-//! How a service can tell that a call is ours and that nobody has changed it.
+//! How a service can tell that a call is ours and that no caller has changed it.
 
 use aws_lc_rs::hmac;
 use engine::secret::{ExposeSecret, SecretString};

@@ -47,7 +47,7 @@ impl IdentityService {
         self.call(method, path, who.header_value())
     }
 
-    /// A call on behalf of somebody whose header we were given.
+    /// A call on behalf of a caller whose header we were given.
     pub fn forward(
         &self,
         method: Method,

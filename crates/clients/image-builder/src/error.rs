@@ -9,7 +9,7 @@ use engine::Halt;
 /// The external system may have done the work all the same: `may_have_happened` tells.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BuilderError {
-    /// There is no such build, or it belongs to somebody else.
+    /// There is no such build, or another node owns it.
     #[error("image builder does not know this build")]
     Unknown,
     /// The external system understood and said no. `message` is its own text, in one line and not too long.
@@ -27,7 +27,7 @@ pub enum BuilderError {
     /// Silence for too long.
     #[error("image builder did not answer in time: {cause}")]
     TimedOut { cause: String, was_asked: bool },
-    /// An answer came that nobody can use, or it is the external system that is failing.
+    /// An answer came that no caller can use, or it is the external system that is failing.
     #[error("image builder is broken: {cause}")]
     Broken { cause: String },
 }

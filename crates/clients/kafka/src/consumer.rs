@@ -18,7 +18,7 @@ use super::{KafkaOptions, MESSAGE_BYTES_MAX, SYSTEM, check_topic};
 
 /// So many may be handed out and not done. Then `next` waits.
 const OPEN_MAX: usize = 256;
-/// Others are cut: nobody needs more, and a message could bring thousands.
+/// Others are cut: no consumer needs more, and a message could bring thousands.
 const HEADERS_MAX: usize = 64;
 const HEADER_CHARS_MAX: usize = 16 * 1024;
 /// What the client fetches ahead, in kilobytes.
@@ -152,10 +152,12 @@ impl Consumer {
         watch.room.notify_one();
         let Some(up_to) = up_to else { return };
         match self.stream.store_offset(&self.topic, partition, up_to) {
-            // Full means that somebody said so already.
+            // Full means that a consumer said so already.
             Ok(()) => drop(self.owed.try_send(())),
-            // The partition has gone to somebody else, and the message with it.
-            Err(error) => debug!(partition, offset, %error, "a message was done too late"),
+            // The partition has gone to another consumer, and the message with it.
+            Err(error) => {
+                debug!(partition, offset, %error, "message acknowledged after its partition was revoked");
+            }
         }
     }
 
@@ -199,7 +201,7 @@ fn commit_until_closed(stream: &StreamConsumer<DeliveryWatch>, owes: &Receiver<(
     }
 }
 
-/// What it says, and for whom, is nobody's business.
+/// What it says, and for whom, is no consumer's business.
 impl fmt::Debug for Received {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Received { topic, partition, offset, payload, unreadable, .. } = self;

@@ -1,8 +1,8 @@
-//! Kafka: what is sent is acknowledged by all replicas, and what comes in comes again until somebody says that it
+//! Kafka: what is sent is acknowledged by all replicas, and what comes in comes again until a consumer says that it
 //! is done.
 //!
 //! Neither side keeps a promise of "exactly once". A message that is sent again carries the same id in its headers,
-//! and whoever receives one asks whether it was there before.
+//! and the consumer that receives one asks whether it was there before.
 
 mod consumer;
 mod line;
@@ -23,7 +23,7 @@ pub(crate) const SYSTEM: ExternalSystem = ExternalSystem("kafka");
 
 /// What brokers take unless they were told otherwise. A longer message is neither sent nor handed out.
 pub const MESSAGE_BYTES_MAX: usize = 1_000_000;
-/// Where messages go that nobody can read: the topic, and this after it.
+/// Where messages go that no consumer can read: the topic, and this after it.
 pub const DEAD_LETTER_SUFFIX: &str = ".dead-letter";
 
 /// As long as Kafka lets the name of a topic be.

@@ -60,21 +60,21 @@ impl ClientLog {
                 let mut told = self.told();
                 told.ups = 0;
                 if !std::mem::replace(&mut told.is_lost, true) {
-                    warn!(whose, "no broker of kafka can be reached; trying again until one can");
+                    warn!(whose, "no Kafka broker reachable, retrying");
                 }
             }
             Code::BrokerTransportFailure | Code::Resolve | Code::OperationTimedOut | Code::BrokerDestroy => {
-                debug!(whose, %code, "a broker of kafka cannot be reached");
+                debug!(whose, %code, "Kafka broker not reachable");
             }
             Code::RebalanceInProgress
             | Code::IllegalGeneration
             | Code::UnknownMemberId
             | Code::WaitingForCoordinator
             | Code::NotCoordinator
-            | Code::AssignmentLost => debug!(whose, %code, "the group of kafka is being put together anew"),
+            | Code::AssignmentLost => debug!(whose, %code, "Kafka consumer group is rebalancing"),
             code => {
                 if self.is_new(code) {
-                    warn!(whose, %code, "kafka complains; trying again");
+                    warn!(whose, %code, "Kafka client error, retrying");
                 }
             }
         }
@@ -84,7 +84,7 @@ impl ClientLog {
     pub(super) fn is_dead(&self, code: RDKafkaErrorCode) {
         if self.is_new(code) {
             let whose = &self.whose;
-            error!(whose, %code, "this client of kafka gets no more messages until the server is restarted");
+            error!(whose, %code, "Kafka client failed for good; restart the server to receive messages again");
         }
     }
 
@@ -115,13 +115,13 @@ impl ClientLog {
         self.is_back();
         let error_texts = std::mem::take(&mut self.told().error_texts);
         if !error_texts.is_empty() {
-            info!(whose = self.whose, "kafka does not complain any longer");
+            info!(whose = self.whose, "Kafka client recovered");
         }
     }
 
     fn is_back(&self) {
         if std::mem::take(&mut self.told().is_lost) {
-            info!(whose = self.whose, "kafka can be reached again");
+            info!(whose = self.whose, "Kafka broker reachable again");
         }
     }
 

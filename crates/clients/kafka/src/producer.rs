@@ -17,7 +17,7 @@ use super::line::ClientLog;
 use super::watch::Ear;
 use super::{DEAD_LETTER_SUFFIX, KafkaOptions, MESSAGE_BYTES_MAX, SYSTEM, check_topic};
 
-/// From handing over a message until all replicas have it. Whoever sends tries again later.
+/// From handing over a message until all replicas have it. The consumer that sends tries again later.
 const DELIVERY_MS: &str = "10000";
 /// So many messages may be on their way at once, and so many kilobytes.
 const QUEUED_MAX: &str = "1000";
@@ -39,7 +39,7 @@ pub struct Message {
     pub headers: Vec<(String, String)>,
 }
 
-/// What it says, and for whom, is nobody's business.
+/// What it says, and for whom, is no consumer's business.
 impl fmt::Debug for Message {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bytes = self.payload.len();
@@ -144,7 +144,7 @@ impl Producer {
             return;
         }
         let is_idempotent = client.is_idempotent && !lacks_idempotence(code);
-        warn!(%code, reason = shorten(reason), is_idempotent, "the producer of kafka is made anew");
+        warn!(%code, reason = shorten(reason), is_idempotent, "recreating the Kafka producer");
         match connect(&self.config, &self.line, is_idempotent) {
             Ok(inner) => {
                 let old = std::mem::replace(&mut client.inner, inner);
@@ -153,7 +153,7 @@ impl Producer {
                 // Its last messages are waited for, and no task may do that.
                 let _ = thread::Builder::new().name("kafka-close".into()).spawn(move || drop(old));
             }
-            Err(error) => warn!(%error, "it cannot be made; trying again with the next message"),
+            Err(error) => warn!(%error, "creating the Kafka producer failed, retrying with the next message"),
         }
     }
 

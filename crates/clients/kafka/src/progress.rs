@@ -31,7 +31,7 @@ impl PartitionProgress {
     pub(super) fn done(&mut self, partition: i32, offset: i64) -> Option<i64> {
         let partition = self.partitions.get_mut(&partition)?;
         if !partition.open.remove(&offset) {
-            // It was handed out before the partition went to somebody else, and comes again there.
+            // It was handed out before the partition went to another consumer, and comes again there.
             return None;
         }
         let up_to = partition.open.first().map_or(partition.last, |first| first - 1);

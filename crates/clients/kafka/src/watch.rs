@@ -77,14 +77,14 @@ impl ConsumerContext for DeliveryWatch {
             // The last chance to say what is done: it goes out before the partitions do.
             let _ = consumer.commit_consumer_state(CommitMode::Async);
             self.forget(partitions);
-            debug!(partitions = partitions.count(), "partitions of kafka were taken from us");
+            debug!(partitions = partitions.count(), "Kafka partitions revoked");
         }
     }
 
     fn post_rebalance(&self, _consumer: &BaseConsumer<Self>, rebalance: &Rebalance<'_>) {
         if let Rebalance::Assign(partitions) = rebalance {
             self.forget(partitions);
-            debug!(partitions = partitions.count(), "partitions of kafka were given to us");
+            debug!(partitions = partitions.count(), "Kafka partitions assigned");
         }
     }
 }

@@ -293,7 +293,7 @@ fn error(answer: &Answer) -> DriverError {
         if message.is_empty() { answer.status.to_string() } else { format!("{}: {message}", answer.status) };
     match answer.status {
         StatusCode::NOT_FOUND if reason != NOT_FOUND => SYSTEM.broken(words),
-        // Somebody else wrote at the same time, or a list took too long to read: the next try begins anew.
+        // Another request wrote at the same time, or a list took too long to read: the next try begins anew.
         StatusCode::CONFLICT | StatusCode::GONE => SYSTEM.broken(words),
         _ => answer.error(words),
     }

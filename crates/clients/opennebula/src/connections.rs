@@ -47,7 +47,7 @@ pub(super) struct Clients {
     timeout: Duration,
 }
 
-/// A quarter of the connections is for writes, and a quarter for those that are kept while nobody uses them, that are
+/// A quarter of the connections is for writes, and a quarter for those that are kept while no caller uses them, that are
 /// closing, or that were opened for a call which found another one in time.
 const QUARTERS: usize = 4;
 
@@ -136,7 +136,7 @@ impl Connections {
     }
 }
 
-/// Neither "nobody is there" nor "it takes too long": those would only come again.
+/// Neither "no caller is there" nor "it takes too long": those would only come again.
 fn ended_without_an_answer(error: &reqwest::Error) -> bool {
     error.is_request() && !error.is_connect() && !error.is_timeout()
 }
@@ -150,7 +150,7 @@ mod tests {
         let clients = Clients::new(3, Duration::from_millis(20)).unwrap();
         let connections = Connections::new(ExternalSystem("oned"), clients);
         let _all = connections.reads.acquire().await.unwrap();
-        let reply = connections.ask(Repeat::Once, |_| panic!("somebody was asked")).await;
+        let reply = connections.ask(Repeat::Once, |_| panic!("a client was asked")).await;
         let error = reply.err().unwrap();
         assert!(matches!(error, NebulaError::TimedOut { service: "oned", .. }), "{error:?}");
         assert!(error.to_string().contains("under way"), "{error}");

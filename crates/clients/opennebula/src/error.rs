@@ -17,7 +17,7 @@ pub enum NebulaError {
     /// Silence for too long, or no place among our own calls.
     #[error("{service} did not answer in time: {cause}")]
     TimedOut { service: &'static str, cause: String, was_asked: bool },
-    /// An answer came that nobody can use.
+    /// An answer came that no caller can use.
     #[error("{service} is broken: {cause}")]
     Broken { service: &'static str, cause: String },
     /// The servers of the zone are choosing their leader.
@@ -41,7 +41,7 @@ pub enum NebulaErrorKind {
     Internal,
     /// A new object cannot be made, for example because of a quota.
     Allocate,
-    /// Somebody holds the object with a lock.
+    /// A caller holds the object with a lock.
     Locked,
     /// A code that is in no list.
     Other(i64),

@@ -1,7 +1,7 @@
 //! OpenNebula: `oned` over XML-RPC, and OneFlow, which makes services of several machines, over HTTP.
 //!
 //! There is no trait between this and its users: what OpenNebula knows is the state of record, in its own
-//! words. Every call is made in the name of somebody, with the credentials that came with a request. A
+//! words. Every call is made in the name of a caller, with the credentials that came with a request. A
 //! document or a service that we made is found again by the token in its attributes or in its name.
 
 mod connections;

@@ -129,7 +129,7 @@ impl HttpProvisioner {
                 let schema = Schema::introspected(body);
                 let (last_error, upgrade_shoot) =
                     (schema.has("OperationStatus", "lastError"), schema.has("Mutation", "upgradeShoot"));
-                info!(last_error, upgrade_shoot, "read the schema of the Provisioner");
+                info!(last_error, upgrade_shoot, "loaded the Provisioner's schema");
                 Ok(schema)
             }
             Ok(None) | Err(DriverError::Refused { .. }) => Err(SYSTEM.broken(untold)),

@@ -1,4 +1,4 @@
-//! Webhooks: messages that somebody's HTTP service asked for, signed so that it can tell that they are ours.
+//! Webhooks: messages that a user's HTTP service asked for, signed so that it can tell that they are ours.
 
 use std::fmt;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use reqwest::header::CONTENT_TYPE;
 use reqwest::{Client, Url};
 
 const SYSTEM: ExternalSystem = ExternalSystem("webhook");
-/// Nobody expects a longer one, and most services refuse it.
+/// No caller expects a longer one, and most services refuse it.
 const BODY_BYTES_MAX: usize = 1_000_000;
 
 /// One service that is told what happened.

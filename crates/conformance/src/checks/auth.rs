@@ -1,4 +1,4 @@
-//! Who is let in: nobody without the right user and password, at no endpoint.
+//! Who is let in: no client without the right user and password, at no endpoint.
 
 use serde_json::json;
 
@@ -11,7 +11,7 @@ pub(crate) async fn run(checker: &Checker) {
     let raw = |value: &str| Login::Raw(value.to_owned());
     let wrong = [
         ("missing", Login::Missing),
-        ("user", Login::Raw(basic("conformance-nobody", "conformance-nothing"))),
+        ("user", Login::Raw(basic("conformance-unknown", "conformance-nothing"))),
         ("base64", raw("Basic !!not base64!!")),
         ("bearer", raw("Bearer bm90OmEudG9rZW4.conformance.x")),
         ("password", checker.wire.wrong_password()),

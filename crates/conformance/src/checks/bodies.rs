@@ -77,7 +77,7 @@ async fn oversize(checker: &Checker) {
     let answer = checker.wire.send_unseen(checker.put_with(&new_id(), &body)).await;
     let title = "a body that is too large is refused";
     let in_time = answer.status != 0 || !answer.text.contains("timed out");
-    let verdict = answer.is(&[400, 413, 0]).and(in_time, || "expected a refusal in time".to_owned());
+    let verdict = answer.is(&[400, 413, 0]).and(in_time, || "expected an error in time".to_owned());
     checker.check("body.oversize", "1.1", title, verdict);
     let after = checker.send(BrokerCall::get("/v2/catalog")).await;
     checker.check(

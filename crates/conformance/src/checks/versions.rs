@@ -40,7 +40,7 @@ pub(crate) async fn run(checker: &Checker) {
     let named = answer.json["description"].as_str().is_some_and(|text| text.contains("2."));
     let verdict =
         answer.is(&[412]).and(named, || "expected the description to name the version to use".to_owned());
-    checker.check("version.advice", "1.1", "a refusal says which version to use", verdict);
+    checker.check("version.advice", "1.1", "an error says which version to use", verdict);
     let broken = checker.put(&new_id()).raw(Some("application/json"), "{").version(Some("1.0"));
     let answer = checker.send(broken).await;
     checker.check(

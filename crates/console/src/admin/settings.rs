@@ -17,7 +17,7 @@ use crate::signed_in::SignedIn;
 #[serde(default)]
 pub(super) struct Filters {
     text: String,
-    /// `yes` shows only what somebody has set.
+    /// `yes` shows only what an operator has set.
     set: String,
 }
 

@@ -116,7 +116,7 @@ async fn ask_for(signed_in: &SignedIn, fields: &Fields) -> Result<IssuedToken, P
 pub(super) async fn delete(signed_in: SignedIn, fields: Fields) -> Response {
     let name = fields.text("name");
     if !confirm::is_confirmed(&fields) {
-        let question = format!("Delete the token {name}? Whoever uses it is locked out at once.");
+        let question = format!("Delete the token {name}? Clients that use it are locked out at once.");
         return confirm::page(&signed_in, &crate::admin::SECTION, &question, "Delete", AT, &fields);
     }
     match signed_in.api.delete(&format!("/tokens/{}", path::part(name))).await {

@@ -16,7 +16,7 @@ pub(super) struct Chart {
     /// What the top and the middle of the scale say.
     pub(super) top: String,
     pub(super) middle: String,
-    /// The same for somebody who does not see the bars.
+    /// The same for a user who does not see the bars.
     pub(super) told: String,
     pub(super) bars: Vec<Bar>,
 }

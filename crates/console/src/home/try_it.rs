@@ -14,11 +14,11 @@ use crate::shared::ConsoleState;
 use crate::shell::{Section, Shell};
 use crate::signed_in::{SignedIn, hex};
 
-/// What can be started here by whoever looks; nothing outside of a sandbox.
+/// What can be started here by the user who looks; nothing outside of a sandbox.
 pub(super) struct QuickStarts {
     pub(super) csrf: CsrfToken,
     pub(super) all: Vec<QuickStart>,
-    /// Somebody with another role may start something.
+    /// A user with another role may start something.
     pub(super) is_sandbox: bool,
     pub(super) apis: String,
     pub(super) actions: Vec<&'static Section>,

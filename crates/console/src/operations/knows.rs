@@ -29,7 +29,7 @@ struct Override {
 #[derive(Debug, PartialEq, Eq)]
 enum SentFact {
     Shown(String),
-    /// Of whoever asked, and kept sealed with what they sent.
+    /// Of the user who asked, and kept sealed with what they sent.
     Private,
     Secret,
 }

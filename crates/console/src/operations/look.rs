@@ -41,12 +41,12 @@ pub(super) struct Story {
     pub(super) by: Option<String>,
     /// The number of the last event that was read.
     pub(super) last: u32,
-    /// There is more than anybody wants to see on a page.
+    /// There is more than any user wants to see on a page.
     pub(super) is_cut: bool,
 }
 
 impl Story {
-    /// Reads on. Whoever keeps only the timeline drains the entries.
+    /// Reads on. The user who keeps only the timeline drains the entries.
     pub(super) async fn read_on(&mut self, api: &ApiClient, id: Uuid) -> Result<(), PageError> {
         loop {
             let path = format!("/operations/{id}/journal?after={}&limit={PAGE}", self.last);

@@ -160,7 +160,7 @@ impl OpenPage for Follower {
         let mut html = self.patches.of(&pieces.parts().map_err(broken)?);
         let lines = fresh.render().map_err(broken)?;
         if is_first {
-            // Whoever lost the connection may have some of these lines already.
+            // The user who lost the connection may have some of these lines already.
             html += &self.patches.of(&[("fresh", lines)]);
         } else if !fresh.is_empty() {
             html += &appended("fresh", &lines);

@@ -30,7 +30,7 @@ async fn send(signed_in: &SignedIn, id: &str, fields: &Fields) -> Result<Respons
         PageError::new(StatusCode::UNPROCESSABLE_ENTITY, "Not JSON", detail)
             .hint("Leave it empty, or write something like {\"create\": true}.")
     })?;
-    // The key comes from the operation and not from the form: this page wakes nobody else.
+    // The key comes from the operation and not from the form: this page wakes no other user.
     let key = StatusLook::at(&signed_in.api, id).await?.why.waiting_for_key.ok_or_else(|| {
         PageError::new(StatusCode::CONFLICT, "Not now", "The operation does not wait for a signal any more.")
     })?;

@@ -18,7 +18,7 @@ pub(super) enum SpanKind {
     /// The pause after an attempt that failed.
     Retry,
     Undo,
-    /// Somebody paused it, or somebody must decide.
+    /// It is paused, or an operator must decide.
     Held,
 }
 
@@ -36,7 +36,7 @@ pub(super) struct Track {
     pub(super) failures: Vec<Timestamp>,
 }
 
-/// Between two events nobody works on the step.
+/// Between two events no node works on the step.
 #[derive(Debug, Clone)]
 struct IdleSpan {
     step: String,
@@ -67,7 +67,7 @@ impl Timeline {
         self.told.get_or_insert(at);
         match body {
             Body::Created { started, .. } => self.open = started,
-            // Nobody worked in between; whoever took over says so with the next event.
+            // No node worked in between; the node that took over says so with the next event.
             Body::Adopted { .. } => {}
             Body::Stepped { changes, started } => {
                 self.got_on(at, &changes, None);

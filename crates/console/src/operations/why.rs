@@ -95,7 +95,7 @@ fn actions(phase: Phase, meanings: &[(PhaseVerb, String)]) -> Vec<SuggestedActio
         let known = meanings.iter().find(|(known, _)| *known == verb).map(|(_, meaning)| meaning.clone());
         let (label, icon, usual) = match verb {
             PhaseVerb::Cancel => ("Cancel", Icon::Slash, "gives it up"),
-            PhaseVerb::Pause => ("Pause", Icon::Pause, "holds it still until somebody resumes it"),
+            PhaseVerb::Pause => ("Pause", Icon::Pause, "stays paused until an operator resumes it"),
             PhaseVerb::Resume => ("Resume", Icon::Play, "lets it go on"),
             PhaseVerb::Retry => ("Retry", Icon::Undo, "tries again at once"),
         };
@@ -163,7 +163,7 @@ mod tests {
         let hints = [
             "`provision-engine explain 1` says why that one is not finished",
             "`provision-engine status` shows whether a node is running and ready",
-            "look at the far side for what is left over before you decide",
+            "look at the external system for what is left over before you decide",
             "`provision-engine operations retry 1` tries again at once",
             "`provision-engine operations watch 1` follows it",
         ];
@@ -171,7 +171,10 @@ mod tests {
         assert_eq!(advice.commands.len(), 4);
         assert_eq!(advice.meanings, [(PhaseVerb::Retry, "tries again at once".to_owned())]);
         assert_eq!(advice.sentences.len(), 2);
-        assert_eq!(advice.sentences[1], "Look at the far side for what is left over before you decide.");
+        assert_eq!(
+            advice.sentences[1],
+            "Look at the external system for what is left over before you decide."
+        );
     }
 
     #[test]

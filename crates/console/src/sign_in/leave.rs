@@ -16,7 +16,7 @@ pub(super) async fn sign_out(
     _fields: Fields,
 ) -> Response {
     if let Err(error) = shared.people.remove_session(&signed_in.digest).await {
-        tracing::warn!(%error, "a session is forgotten by its browser alone");
+        tracing::warn!(%error, "deleting the session failed; only the browser's cookie was cleared");
     }
     shared
         .inside

@@ -21,7 +21,7 @@ use crate::flash::see_other;
 use crate::shared::{ConsoleShared, ConsoleState};
 
 const CALLBACK: &str = "/console/sign-in/provider/callback";
-/// How long somebody may take at the provider.
+/// How long a user may take at the provider.
 const LIVES: Duration = Duration::from_mins(10);
 
 /// What the browser holds while its owner is at the provider.

@@ -29,7 +29,7 @@ pub(super) async fn with_password(
     let from = client.address;
     match shared.inside.sign_in(name, &password, from).await {
         Ok(user) => welcome(&shared, &headers, client, &Principal::of_user(&user), back).await,
-        // The same words for both: only a user who exists can be locked, and nobody learns who does.
+        // The same words for both: only a user who exists can be locked, and no user learns who does.
         Err(error @ (SignInError::Wrong | SignInError::Locked { .. })) => {
             let result = if error == SignInError::Wrong { "401 wrong" } else { "401 locked" };
             shared.inside.write_down_failure(shown(name), from, result).await;
@@ -59,7 +59,7 @@ fn shown(name: &str) -> &str {
     if name.len() <= 64 && name.chars().all(is_name) { name } else { "(not a name)" }
 }
 
-/// Whoever has a token may look at what it may do.
+/// The user who has a token may look at what it may do.
 pub(super) async fn with_token(
     State(shared): State<ConsoleState>,
     client: Client,
@@ -118,6 +118,6 @@ fn no_access(who: &Principal) -> String {
 }
 
 pub(super) fn not_now(error: &StoreError) -> String {
-    tracing::warn!(%error, "nobody can sign in: the database does not answer");
+    tracing::warn!(%error, "sign-in failed: the database does not answer");
     "The database does not answer at the moment. Try again soon.".to_owned()
 }

@@ -34,7 +34,7 @@ struct StepTableRow {
     calls: StepCalls,
 }
 
-/// What somebody typed to start an operation, and what is wrong with it.
+/// What a user typed to start an operation, and what is wrong with it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct StartForm {
     pub(super) tenant: String,

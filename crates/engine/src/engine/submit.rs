@@ -215,7 +215,7 @@ impl Engine {
         }
     }
 
-    /// Writes the record of a resource without an operation. `false` when somebody else has written it since.
+    /// Writes the record of a resource without an operation. `false` when another request has written it since.
     pub async fn write_resource(
         &self,
         name: &str,
@@ -267,7 +267,7 @@ fn with_resource(command: Command, plan: &dyn AnyPlan) -> Result<Command, Submit
 }
 
 /// Until the answer is here, the operation may be in the store with us as its owner. Whatever happens to the
-/// caller, an error or that nobody waits any longer, it must not stay there unattended.
+/// caller, an error or that no caller waits any longer, it must not stay there unattended.
 struct OwnershipGuard<'a> {
     worker: &'a Worker,
     id: OperationId,

@@ -80,7 +80,7 @@ impl<W: Workflow> Execution<'_, W> {
     /// A step that must not run twice was under way when its node died.
     pub(super) async fn unknown_outcome(&mut self, step: &str) -> Result<RunExit, Halt> {
         let cause = format!(
-            "nobody knows whether {step} happened: look at the far side, then retry to run it again or cancel"
+            "it is unknown whether {step} happened: look at the external system, then retry or cancel"
         );
         self.get_stuck(step, cause.into(), vec![step.to_owned()]).await
     }
@@ -110,7 +110,7 @@ impl<W: Workflow> Execution<'_, W> {
         self.park(None, None, reason, None).await
     }
 
-    /// The process stops: anybody may take the operation from here at once.
+    /// The process stops: any caller may take the operation from here at once.
     pub(super) async fn suspend_for_others(&mut self, now: Timestamp) -> Result<RunExit, Halt> {
         let event = (!self.op.journal.pending.is_empty())
             .then(|| self.op.journal.next(|changes| Body::Stepped { changes, started: None }));

@@ -79,7 +79,7 @@ struct MemoryRow {
 }
 
 impl MemoryRow {
-    /// The control request that nobody has dealt with, with its number.
+    /// The control request that no caller has dealt with, with its number.
     fn control(&self) -> Option<ControlRequest> {
         self.summary.control.clone().map(|control| ControlRequest { number: self.control_number, ..control })
     }

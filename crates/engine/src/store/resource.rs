@@ -28,7 +28,7 @@ pub struct ResourceRow {
     pub updated_at: Timestamp,
     /// Since when it does not exist any longer. The row stays as a tombstone until it is pruned.
     pub gone_at: Option<Timestamp>,
-    /// When somebody has to look at it again.
+    /// When a caller has to look at it again.
     pub due_at: Option<Timestamp>,
 }
 
@@ -43,7 +43,7 @@ pub struct RecordUpdate {
     pub due_at: Option<Timestamp>,
 }
 
-/// A write to a resource that happens only if nobody else has written since its writer looked.
+/// A write to a resource that happens only if no other caller has written since its writer looked.
 #[derive(Debug, Clone)]
 pub struct ResourceWrite {
     pub name: String,
@@ -59,7 +59,7 @@ impl ResourceWrite {
     /// Nothing can be made of nothing.
     pub fn check(&self) -> Result<(), StoreError> {
         if self.expect == Expect::Absent && self.record_update.is_none() {
-            let text = format!("{} does not exist yet and has no portrait: give it one", self.name);
+            let text = format!("{} does not exist yet and has no record: give it one", self.name);
             return Err(StoreError::Refused(text));
         }
         Ok(())
@@ -136,7 +136,7 @@ pub struct ResourceQuery {
     pub states: Vec<(String, Vec<Phase>)>,
     /// Also tombstones.
     pub also_gone: bool,
-    /// Somebody had to look at it by this moment. These come in the order of that time.
+    /// A caller had to look at it by this moment. These come in the order of that time.
     pub due_by: Option<Timestamp>,
     /// Only numbers above this one: the last number of the page before.
     pub after: Option<i64>,

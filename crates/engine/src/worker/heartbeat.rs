@@ -57,14 +57,14 @@ impl Worker {
                         self.deliver(id, control);
                     }
                     if std::mem::take(&mut is_silent) {
-                        info!("the database answers again");
+                        info!("lease renewed again, the database answers");
                         self.timer.ring.notify_one();
                     }
                 }
                 Err(StoreError::Fenced) => self.rejoin(lease.node).await,
                 Err(error) => {
                     if !std::mem::replace(&mut is_silent, true) {
-                        warn!(%error, "cannot renew the lease; no new step starts until it can");
+                        warn!(%error, "lease renewal failed, retrying; no new step starts until it succeeds");
                     }
                 }
             }
@@ -80,11 +80,11 @@ impl Worker {
         lease.lose();
         if self.engine_context.is_stopping() {
             if !was_lost {
-                warn!("this node was declared dead while it stopped");
+                warn!("node lease expired during shutdown");
             }
             return;
         }
-        warn!("this node was declared dead and joins anew");
+        warn!("node lease expired; joining as a new node");
         if let Err(error) = self.join(None).await {
             warn!(%error, "cannot join");
         }

@@ -105,11 +105,11 @@ async fn an_undone_operation_that_is_retried_begins_a_round_with_new_tokens() {
 #[tokio::test(start_paused = true)]
 async fn a_signal_ends_the_wait_whenever_it_comes() {
     let stage = ScriptedEngine::new().await;
-    // Before anybody waits.
+    // Before any caller waits.
     assert_eq!(stage.test_engine.engine.signal("ready", json!({"n": 1})).await.unwrap(), 0);
     let early = stage.test_engine.submit("test.script", None, json!({"a": ["make"], "b": ["signal"]})).await;
     assert_eq!(stage.test_engine.finished(early).await.shown.summary.phase, Phase::Succeeded);
-    // While somebody waits.
+    // While a caller waits.
     let late = stage.test_engine.submit("test.script", None, json!({"a": ["make"], "b": ["signal"]})).await;
     stage.test_engine.until(late, WAITING).await;
     assert_eq!(stage.test_engine.engine.signal("ready", json!({"n": 2})).await.unwrap(), 1);

@@ -73,7 +73,7 @@ async fn a_call_that_must_not_be_repeated_waits_for_a_person_after_a_crash() {
     let ended = second.until(id, |phase| phase == Phase::Stuck).await;
     let stuck = ended.memory.stuck.unwrap();
     assert_eq!(stuck.step, "b");
-    assert!(stuck.cause.as_str().starts_with("nobody knows whether b happened"), "{}", stuck.cause);
+    assert!(stuck.cause.as_str().starts_with("it is unknown whether b happened"), "{}", stuck.cause);
     assert_eq!(pair.tally.seen().iter().filter(|seen| seen.ends_with(":b")).count(), 1, "b was not repeated");
 }
 

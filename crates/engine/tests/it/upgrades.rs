@@ -356,7 +356,7 @@ async fn a_call_with_an_unknown_outcome_is_not_repeated_after_an_older_replica_h
     assert_rests(&site.meanwhile::<Old>(id).await, "release 1.1.0 created it");
     let ended = site.end::<New>(id).await;
     assert_eq!(ended.shown.summary.phase, Phase::Stuck);
-    assert!(ended.memory.stuck.unwrap().cause.as_str().starts_with("nobody knows whether last happened"));
+    assert!(ended.memory.stuck.unwrap().cause.as_str().starts_with("it is unknown whether last happened"));
     assert_eq!(site.runs.load(Ordering::Relaxed), 1, "it was not repeated");
 }
 

@@ -28,7 +28,7 @@ pub(crate) async fn keep_listening(engine: Engine, events: Events, closing: Canc
     let (consumer, dead_letters) = match opened {
         Ok(both) => both,
         Err(error) => {
-            warn!(%error, "messages about images cannot be read; launches look by themselves");
+            warn!(%error, "reading image events failed; launches poll instead");
             return;
         }
     };
@@ -50,17 +50,17 @@ async fn hear(engine: &Engine, dead_letters: &Producer, received: &Received) {
     loop {
         let identity = received.header(IDENTITY);
         let error = match image_events::from_event(engine, &received.payload, identity).await {
-            Ok(EventResult::Told(launches)) => return debug!(launches, "a message about an image"),
-            Ok(EventResult::Ignored(why)) => return debug!(why, "a message about an image is of no use"),
+            Ok(EventResult::Told(launches)) => return debug!(launches, "image event"),
+            Ok(EventResult::Ignored(why)) => return debug!(why, "image event ignored"),
             Err(error) if is_final(&error) => {
                 match dead_letters.dead_letter(received, &error.to_string()).await {
-                    Ok(()) => return warn!(%error, "a message about an image went to the dead letters"),
+                    Ok(()) => return warn!(%error, "image event moved to the dead letters"),
                     Err(error) => error.to_string(),
                 }
             }
             Err(error) => error.to_string(),
         };
-        warn!(error, "a message about an image waits");
+        warn!(error, "image event deferred");
         tokio::time::sleep(AGAIN).await;
     }
 }
@@ -87,7 +87,7 @@ pub(crate) async fn keep_telling(engine: Engine, closing: CancellationToken) {
         let pause = match tell(&engine, &mut launches, &mut sources).await {
             Ok(()) => OUTBOX_PAUSE,
             Err(error) => {
-                warn!(%error, "notices wait");
+                warn!(%error, "delivering notices failed, retrying");
                 OUTBOX_PAUSE_AFTER_ERROR
             }
         };

@@ -124,7 +124,7 @@ impl Section for Settings {
         set("runtime.settle", Is("90s"), ValueKind::Time(Period::millis(0), DAY),
             "How long after a call without an answer its effect may still show up. Should be longer than a call may take."),
         set("runtime.unknown_outcome", Is("ask"), ValueKind::OneOf(&["ask", "create_again"]),
-            "What to do when nobody knows whether a runtime was made and no Director can tell: wait for an operator's \
+            "What to do when it is unknown whether a runtime was made and no Director can tell: wait for an operator's \
              signal, or make one at the risk of having two."),
         set("runtime.cluster_role", Is("cluster-admin"), ValueKind::Text,
             "The cluster role that the credentials of a binding have."),

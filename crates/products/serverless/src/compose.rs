@@ -12,10 +12,10 @@ use crate::orphans::read_one_auth;
 use crate::settings::Settings;
 use app::config::{Config, HttpUrl};
 
-/// Where OpenNebula listens when nobody says otherwise.
+/// Where OpenNebula listens unless configured otherwise.
 const ONED: &str = "http://localhost:2633/RPC2";
 const ONEFLOW: &str = "http://localhost:2474";
-/// Somebody who sees and makes the runtimes of all users of the sandbox.
+/// A user who sees and makes the runtimes of all users of the sandbox.
 const SANDBOX_ALL_USERS: &str = "oneadmin:opennebula";
 
 /// OpenNebula as it is used, and where it is.
@@ -60,7 +60,7 @@ impl Nebula {
         }))
     }
 
-    /// In whose name the console acts. The sandbox has somebody for that.
+    /// In whose name the console acts. The sandbox has a client for that.
     fn all_users(&self, settings: &Settings) -> Result<Option<NebulaCredentials>> {
         match &settings.steward_one_auth {
             Some(path) => read_one_auth(path).context("serverless.steward_one_auth").map(Some),

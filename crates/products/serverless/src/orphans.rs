@@ -20,7 +20,7 @@ use crate::settings::{OrphanPolicy, Orphans};
 /// A line with a name and a password.
 const ONE_AUTH_BYTES_MAX: u64 = 4096;
 
-/// Returns when the process stops, and at once where nobody wants to know.
+/// Returns when the process stops, and at once where no user wants to know.
 pub(crate) async fn keep_looking(
     engine: Engine,
     nebula: Nebula,
@@ -33,7 +33,7 @@ pub(crate) async fn keep_looking(
     loop {
         let looked = look(&engine, &nebula, one_auth, orphans.policy, orphans.older_than.get()).await;
         if let Err(error) = looked {
-            warn!("cannot look for orphans in OpenNebula, trying again later: {error:#}");
+            warn!("looking for orphans in OpenNebula failed, retrying later: {error:#}");
         }
         tokio::select! {
             () = closing.cancelled() => return,

@@ -98,13 +98,13 @@ impl Section for Settings {
         set("serverless.show_config", Is("full"), ValueKind::OneOf(&["full", "redacted"]),
             "Whether `/server/config`, which asks for no credentials, shows the addresses of OpenNebula."),
         set("serverless.steward_one_auth", Nothing, ValueKind::Path,
-            "The file with `user:password` of somebody in OpenNebula in whose name people use serverless runtimes in the \
+            "The file with `user:password` of the OpenNebula user in whose name people use serverless runtimes in the \
              console: it should see the runtimes of all users. The sandbox brings its own."),
         set("serverless.orphans.policy", Is("off"), ValueKind::OneOf(&["off", "report", "clean"]),
             "What to do about services and documents that lost their counterpart: nothing, a line in the log, or an \
              end. The last two need `serverless.orphans.one_auth`."),
         set("serverless.orphans.one_auth", Nothing, ValueKind::Path,
-            "The file with `user:password` of somebody who sees the runtimes of all users."),
+            "The file with `user:password` of a user who sees the runtimes of all users."),
         set("serverless.orphans.every", Is("10m"), ValueKind::Time(SECOND, DAY),
             "How often the engine looks for them."),
         set("serverless.orphans.older_than", Is("1h"), ValueKind::Time(Period::minutes(1), YEAR),

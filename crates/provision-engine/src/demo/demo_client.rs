@@ -62,7 +62,7 @@ impl DemoClient {
         Ok(envelope.runtime)
     }
 
-    /// The operation that a change has begun, for which nobody waits.
+    /// The operation that a change has begun, for which no client waits.
     pub async fn begun(request: RequestBuilder) -> Result<RuntimeOperation> {
         let request = request.header("Prefer", "respond-async");
         let progress: Progress = answer(request, StatusCode::ACCEPTED).await?;
@@ -75,8 +75,8 @@ impl DemoClient {
 }
 
 async fn answer<T: for<'a> Deserialize<'a>>(request: RequestBuilder, expected: StatusCode) -> Result<T> {
-    let answer = request.send().await.context("nobody answers")?;
+    let answer = request.send().await.context("there is no answer")?;
     let (status, text) = (answer.status(), answer.text().await?);
-    ensure!(status == expected, "the door answers {status}: {text}");
-    serde_json::from_str(&text).context("the door says something strange")
+    ensure!(status == expected, "the API answers {status}: {text}");
+    serde_json::from_str(&text).context("the API's answer is not readable")
 }

@@ -15,7 +15,7 @@ use super::stage::aside;
 
 const APOLLO: &str = "Apollo";
 const ICARUS: &str = "Icarus";
-/// Nobody has the private halves of these.
+/// No client has the private halves of these.
 const KEY_OF_APOLLO: &str =
     "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIBB9z8Vq+S+CoRWe1ILTrZkrULzqFEyHCgt/NPB8Trbs";
 const KEY_OF_ICARUS: &str =
@@ -106,7 +106,7 @@ impl Play<'_> {
         });
         let request = self.launcher.request(Method::POST, &format!("{BASE}/launches")).json(&body);
         let launch = answer(request, StatusCode::ACCEPTED).await?;
-        let operation = launch.operation_id.context("nobody carries the launch out")?.parse()?;
+        let operation = launch.operation_id.context("the launch is not carried out")?.parse()?;
         self.play_out(vec![DemoPart::new(name, OperationId(operation), expected)]).await?;
         Ok(launch.id.to_string())
     }
@@ -145,8 +145,8 @@ impl Play<'_> {
 }
 
 async fn answer(request: RequestBuilder, expected: StatusCode) -> Result<Launch> {
-    let answer = request.send().await.context("nobody answers")?;
+    let answer = request.send().await.context("there is no answer")?;
     let (status, text) = (answer.status(), answer.text().await?);
-    ensure!(status == expected, "the door answers {status}: {text}");
-    serde_json::from_str(&text).context("the door says something strange")
+    ensure!(status == expected, "the API answers {status}: {text}");
+    serde_json::from_str(&text).context("the API's answer is not readable")
 }

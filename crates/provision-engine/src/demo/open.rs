@@ -1,4 +1,4 @@
-//! `demo --serve`: what was shown stays, with the console in front of it, until somebody ends it.
+//! `demo --serve`: what was shown stays, with the console in front of it, until an operator ends it.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -19,11 +19,11 @@ use app::output::note;
 use app::product::Serving;
 use app::signals::Signals;
 
-/// A place at which the console will be. It is taken before the play begins, so that nobody waits in vain.
+/// A place at which the console will be. It is taken before the play begins, so that no client waits in vain.
 pub(super) struct ConsoleAddress(TcpListener);
 
 impl ConsoleAddress {
-    /// The usual address, or any free port where somebody else has it.
+    /// The usual address, or any free port where another client has it.
     pub(super) async fn take(wanted: Option<SocketAddr>, usual: SocketAddr) -> Result<ConsoleAddress> {
         let listener = match wanted {
             Some(wanted) => {

@@ -43,7 +43,7 @@ pub(super) struct DemoPart {
 pub(super) struct Play<'a> {
     engine: &'a Engine,
     pub(super) platform: &'a Platform,
-    /// Somebody else, who may launch and nothing more.
+    /// Another client, who may launch and nothing more.
     pub(super) launcher: &'a Platform,
     pub(super) sandbox: &'a str,
     pub(super) http: Client,
@@ -79,7 +79,8 @@ impl<'a> Play<'a> {
         }
         self.play_out(roles).await?;
 
-        self.stage.title("the far side answers with errors, and then does its work but the answer is lost");
+        self.stage
+            .title("the external system answers with errors, and then does its work but the answer is lost");
         self.arm(json!({"system": "greeter", "kind": "error", "times": 2, "method": "POST"})).await?;
         self.arm(json!({"system": "greeter", "kind": "drop_after", "times": 1, "method": "POST"})).await?;
         let role = self.submit("Linus", json!({}), Ending::Healed).await?;
@@ -89,7 +90,7 @@ impl<'a> Play<'a> {
         let role = self.submit("Edsger", json!({"wait_ms": 200, "fail": true}), Ending::Undone).await?;
         self.play_out(vec![role]).await?;
 
-        self.stage.title("one would wait for an hour, and somebody cancels it");
+        self.stage.title("one would wait for an hour, and a user cancels it");
         let role = self.submit("Alan", json!({"wait_ms": 3_600_000}), Ending::Cancelled).await?;
         self.cancel_when_waiting(role.id).await?;
         self.play_out(vec![role]).await

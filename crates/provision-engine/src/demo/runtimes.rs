@@ -86,7 +86,7 @@ impl Play<'_> {
         let kubeconfig = SecretString::from(binding.credentials.kubeconfig);
         let lines = kubeconfig.expose_secret().lines().count();
         ensure!(lines > 1 && !until.is_empty(), "the credentials are not whole");
-        aside(&format!("a kubeconfig of {lines} lines that nobody sees here, good until {until}"));
+        aside(&format!("a kubeconfig of {lines} lines that is not shown here, good until {until}"));
         Ok(())
     }
 
@@ -135,7 +135,7 @@ impl Play<'_> {
 }
 
 async fn said(request: RequestBuilder) -> Result<Response> {
-    request.send().await.context("nobody answers")
+    request.send().await.context("there is no answer")
 }
 
 /// The operation that a change has begun.

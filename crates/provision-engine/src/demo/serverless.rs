@@ -32,7 +32,7 @@ impl Play<'_> {
 
         self.stage.title("the function is given back");
         self.change(demo_client.delete(id)).await?;
-        let again = demo_client.show(id).send().await.context("nobody answers")?.status();
+        let again = demo_client.show(id).send().await.context("there is no answer")?.status();
         ensure!(again == StatusCode::NOT_FOUND, "runtime {id} was deleted, but asking for it says {again}");
         aside("asked once more: 404, not found");
         Ok(())
@@ -68,7 +68,7 @@ impl Play<'_> {
             let runtime = DemoClient::runtime(demo_client.show(id), StatusCode::OK).await?;
             match runtime.state() {
                 State::Running => return Ok(runtime),
-                State::Error => bail!("runtime {id} is in trouble: {:?}", runtime.errors().next()),
+                State::Error => bail!("runtime {id} failed: {:?}", runtime.errors().next()),
                 State::Busy(state) if WallClock.now() > give_up_at => bail!("runtime {id} is still {state}"),
                 State::Busy(_) => WallClock.sleep(LOOK_EVERY).await,
             }

@@ -74,7 +74,7 @@ fn line(name: &str, words: &str, chars_max: usize) -> String {
     format!("  {name:<8} {words}").chars().take(chars_max).collect()
 }
 
-/// That nobody sees it must not stop the show.
+/// That no user sees it must not stop the show.
 fn say(text: &str) {
     let mut stderr = io::stderr().lock();
     let _ = stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush());

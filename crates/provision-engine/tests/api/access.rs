@@ -15,7 +15,7 @@ fn path(template: &str) -> String {
     template
         .replace("{id}", "018f0000-0000-7000-8000-000000000000")
         .replace("{code}", "not-found")
-        .replace("{name}", "nobody")
+        .replace("{name}", "unknown")
         .replace("{key}", "nothing")
         .replace("{version}", "1")
 }

@@ -56,7 +56,7 @@ impl IssuerAddress {
         assert!(sent.unwrap().status().is_success(), "{path} {body}");
     }
 
-    /// Somebody presses a button.
+    /// A user presses a button.
     async fn press(&self, begun: &Begun, test_user: &str) -> Returned {
         let pressed = self.browser.post(&begun.location);
         let pressed = pressed.header("content-type", "application/x-www-form-urlencoded");
@@ -239,7 +239,7 @@ async fn an_issuer_failing_says_nothing_about_anyone() {
         place.clock.turn(Duration::from_secs(10));
         fresh.begin(BACK).await.unwrap();
     }
-    for (kind, part) in [("error", "503"), ("garbage", "cannot be read"), ("drop_after", "in trouble")] {
+    for (kind, part) in [("error", "503"), ("garbage", "cannot be read"), ("drop_after", "provider fails")] {
         place.tell("/faults", json!({"system": "identity_provider", "kind": kind, "about": "token"})).await;
         is_unavailable(place.sign_in(&place.flow, "ann").await, part);
         place.clock.turn(Duration::from_secs(10));
@@ -276,7 +276,7 @@ async fn a_new_key_of_the_issuer_is_found_when_it_may_be_asked_again() {
 #[tokio::test]
 async fn the_one_who_signs_out_at_the_issuer_comes_back() {
     let place = IssuerAddress::new().await;
-    assert_eq!(place.flow.end_session(BACK), None, "nobody has asked the issuer yet");
+    assert_eq!(place.flow.end_session(BACK), None, "no client has asked the issuer yet");
     place.flow.begin(BACK).await.unwrap();
     let location = place.flow.end_session(BACK).unwrap();
     let answer = place.browser.get(&location).send().await.unwrap();

@@ -26,7 +26,7 @@ async fn a_wait_a_retry_and_an_end_are_explained() {
     let id = world.run_until(json!({"then": "retry"}), "waiting").await;
     let told = explain(&world, &id).await;
     assert_eq!(told.attempt, Some(1));
-    assert_eq!(told.last_error.unwrap().cause, "no answer from <b>the far side</b>");
+    assert_eq!(told.last_error.unwrap().cause, "no answer from <b>the external system</b>");
 
     let id = world.run_until(json!({"then": "fail"}), "undone").await;
     let told = explain(&world, &id).await;

@@ -142,8 +142,8 @@ async fn services_that_launches_need_are_ready_or_not() {
     for name in ["ib", "image_builder", "imagebuilder"] {
         world.get(&format!("/ready/{name}")).await.is(503, "unavailable");
     }
-    let nobody = world.get("/ready/sources").await.is(503, "unavailable");
-    assert!(nobody.json["error"].as_str().unwrap().contains("configured"), "{}", nobody.text);
+    let unknown = world.get("/ready/sources").await.is(503, "unavailable");
+    assert!(unknown.json["error"].as_str().unwrap().contains("configured"), "{}", unknown.text);
     assert_eq!(world.get("/ready/weather").await.is(400, "invalid_parameter").json["field"], "service");
 }
 

@@ -101,7 +101,7 @@ async fn permissions_are_remembered_for_one_principal_and_failure_is_not() {
         get("ann").await.is_ok();
     }
     assert_eq!(world.rbac.asked.load(Ordering::SeqCst), 2);
-    // Somebody else of the same organisation has their own.
+    // Another client of the same organisation has their own.
     get("ben").await.is(403, "forbidden");
     assert_eq!(world.rbac.asked.load(Ordering::SeqCst), 3);
     // Taken away: it ends with the time for which it is remembered, and not with trouble in between.

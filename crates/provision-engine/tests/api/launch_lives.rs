@@ -97,7 +97,7 @@ async fn parameters_come_later_and_the_first_valid_ones_count() {
     let waiting = world.post("/launches", &json!({"provider": "aws", "image": build()})).await;
     let id = waiting.json["id"].as_str().unwrap().to_owned();
     let path = format!("/launches/{id}/parameters");
-    let bad = json!({"source_id": "nobody", "amount": 0, "instance_type": "huge", "pubkey_id": 999});
+    let bad = json!({"source_id": "unknown", "amount": 0, "instance_type": "huge", "pubkey_id": 999});
     let refused = world.post(&path, &bad).await.is(422, "invalid_request").json;
     let fields: Vec<&str> = refused["flaws"]
         .as_array()
@@ -252,7 +252,7 @@ async fn a_callback_needs_a_fresh_signature_and_only_makes_the_launch_look() {
         assert_eq!(call(&path, now, SECRET, &body).await.is(400, code).status, 400);
     }
     world.launch_request("POST", &path).send().await.is(401, "bad_signature");
-    // Early, twice, and about a launch that does not exist: nobody learns anything, and nothing happens.
+    // Early, twice, and about a launch that does not exist: no client learns anything, and nothing happens.
     for launch in [id.as_str(), &id, other] {
         let early = call(&format!("/launches/{launch}/image-ready"), now, SECRET, &named(launch)).await;
         assert_eq!(early.status, StatusCode::ACCEPTED.as_u16());
@@ -276,7 +276,7 @@ async fn a_callback_needs_a_fresh_signature_and_only_makes_the_launch_look() {
     }
     world.turn(&format!("/image-builder/composes/{}/release", compose.as_str().unwrap()), &json!({})).await;
     let said = json!({"compose_id": compose}).to_string();
-    // Nobody polls under this profile, so it takes a callback after the build is over.
+    // No client polls under this profile, so it takes a callback after the build is over.
     for _ in 0..5000 {
         assert_eq!(call("/image-ready", now, SECRET, &said).await.status, 202);
         if world.get(&format!("/launches/{id}")).await.json["state"] != "building" {

@@ -23,7 +23,7 @@ fn path(template: &str) -> String {
         .replace("{name}", "centos-9")
 }
 
-/// All routes but those whose callers prove themselves by a signature, whoever they are.
+/// All routes but those whose callers prove themselves by a signature, no matter which client they are.
 fn routes() -> impl Iterator<Item = &'static LaunchRight> {
     RIGHTS.iter().filter(|right| right.needs != Needs::Signature)
 }
@@ -58,7 +58,7 @@ fn is_granted(right: &LaunchRight, permissions: &[&str]) -> bool {
     }
 }
 
-/// The same for somebody who comes without a token of ours.
+/// The same for a user who comes without a token of ours.
 fn is_granted_outside(right: &LaunchRight, permissions: &[&str]) -> bool {
     !matches!(right.needs, Needs::OursMay(..)) && is_granted(right, permissions)
 }
@@ -93,7 +93,7 @@ async fn no_one_gets_in_without_showing_who_they_are() {
         assert_eq!(silent.status, 400, "{what}");
         assert!(silent.text.starts_with("Bad Request: "), "{what}: {}", silent.text);
     }
-    assert_eq!(world.rbac.asked.load(Ordering::SeqCst), 0, "nobody asks about strangers");
+    assert_eq!(world.rbac.asked.load(Ordering::SeqCst), 0, "no client asks about strangers");
 }
 
 #[tokio::test]
@@ -235,7 +235,7 @@ async fn an_organisation_finds_what_is_its_own_and_nothing_else() {
     }
 }
 
-/// Nobody has the private half of it.
+/// No client has the private half of it.
 const KEY: &str =
     "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIPPEx6w7/lJ+pCpC+1KebnLCSkUBdxig0C67vVby4Vi6 ann@example.com";
 

@@ -28,7 +28,7 @@ use crate::launch_people::{Answering, Granting, PlainIssuer};
 use crate::shaky_store::ShakyStore;
 use crate::world::{ManualClock, settings};
 
-/// A proxy whose headers are believed, and somebody who is not.
+/// A proxy whose headers are believed, and a user who is not.
 pub(crate) const PROXY: &str = "10.1.2.3:4711";
 pub(crate) const OUTSIDER: &str = "192.0.2.7:4711";
 pub(crate) const ORG: &str = "000013";
@@ -106,7 +106,7 @@ pub(crate) async fn launch_world_with(
     LaunchFixture { sandbox, engine, store, clock, rbac, router, tokens }
 }
 
-/// Nobody waits longer than an external system on the same machine takes.
+/// No client waits longer than an external system on the same machine takes.
 fn quick() -> LaunchSettings {
     let short = Duration::from_millis(20);
     LaunchSettings {

@@ -146,7 +146,7 @@ impl Step<Letters> for Post {
             Then::Wait if op.signalled(&op.params.key).is_none() => {
                 wait_for(op.params.key.clone(), Duration::from_secs(3600), "the postman is on his way")
             }
-            Then::Retry => retry("no answer from <b>the far side</b>"),
+            Then::Retry => retry("no answer from <b>the external system</b>"),
             Then::Fail | Then::Stick => fail("the quota of letters is used up"),
             _ => done(),
         }

@@ -226,7 +226,7 @@ async fn an_operation_that_waits_or_fails_shows_why() {
     let id = world.run_until(json!({"then": "retry"}), "waiting").await;
     let shown = world.get(&format!("/operations/{id}")).await.json;
     assert_eq!((&shown["steps"][3]["state"], &shown["steps"][3]["attempt"]), (&json!("retrying"), &json!(1)));
-    assert_eq!(shown["last_error"]["cause"], "no answer from <b>the far side</b>");
+    assert_eq!(shown["last_error"]["cause"], "no answer from <b>the external system</b>");
 
     let id = world.run_until(json!({"then": "fail"}), "undone").await;
     let shown = world.get(&format!("/operations/{id}")).await.json;
@@ -295,10 +295,10 @@ async fn a_journal_is_read_in_pages_and_every_entry_is_a_sentence() {
 #[tokio::test]
 async fn an_operation_that_does_not_exist_is_not_found_and_a_bad_id_is_refused() {
     let world = world().await;
-    let nobody = "018f0000-0000-7000-8000-000000000000";
+    let unknown = "018f0000-0000-7000-8000-000000000000";
     for path in ["", "/journal", "/events", "/explain"] {
-        let answer = world.get(&format!("/operations/{nobody}{path}")).await.is(404, "operation-not-found");
-        assert_eq!(answer.json["operation"], nobody);
+        let answer = world.get(&format!("/operations/{unknown}{path}")).await.is(404, "operation-not-found");
+        assert_eq!(answer.json["operation"], unknown);
         for bad in ["", "1", "not-a-uuid", "%00", "%ff", "..%2f..%2fetc", &"9".repeat(5000)] {
             if bad.is_empty() && path.is_empty() {
                 world.get("/operations/").await.is(404, "not-found");
@@ -308,7 +308,7 @@ async fn an_operation_that_does_not_exist_is_not_found_and_a_bad_id_is_refused()
         }
     }
     for verb in ["cancel", "pause", "resume", "retry"] {
-        let path = format!("/operations/{nobody}/{verb}");
+        let path = format!("/operations/{unknown}/{verb}");
         world.call("POST", &path).token(&world.operator).send().await.is(404, "operation-not-found");
         let path = format!("/operations/1/{verb}");
         world.call("POST", &path).token(&world.operator).send().await.is(400, "invalid-parameter");

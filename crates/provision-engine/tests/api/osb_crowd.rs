@@ -1,4 +1,4 @@
-//! Many at once: one operation for all who ask for the same, and nobody is lost.
+//! Many at once: one operation for all who ask for the same, and no client is lost.
 
 use std::collections::BTreeMap;
 

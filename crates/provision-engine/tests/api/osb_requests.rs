@@ -1,4 +1,4 @@
-//! What a request must be before anybody looks at what it asks.
+//! What a request must be before any client looks at what it asks.
 
 use std::time::Duration;
 
@@ -41,7 +41,7 @@ async fn no_one_gets_in_without_credentials_wherever_they_ask() {
         "Bearer nonsense".into(),
         format!("Bearer {good}x"),
         basic("cf", "wrong"),
-        basic("somebody", good),
+        basic("someone", good),
         basic("", good),
         basic("cf", ""),
         format!("Basic {}", STANDARD.encode(good)),

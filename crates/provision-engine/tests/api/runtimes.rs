@@ -84,7 +84,7 @@ async fn filters_narrow_and_may_be_repeated() {
         ("", "abc"),
         ("?account=acme", "ab"),
         ("?account=acme&account=else", "abc"),
-        ("?account=nobody", ""),
+        ("?account=unknown", ""),
         ("?subaccount=sub-b", "b"),
         ("?instance_id=a&instance_id=c", "ac"),
         ("?runtime_id=rt-b", "b"),
@@ -245,7 +245,7 @@ async fn a_kubeconfig_is_for_operators_and_leaves_a_trace() {
         place.world.get(&format!("/kubeconfig/{id}")).await.is(404, "kubeconfig-not-found");
     }
     place.make(&place.workflow_test("f"), DEPROVISION, Then::Succeed).await;
-    for id in ["f", "nobody"] {
+    for id in ["f", "unknown"] {
         place.world.get(&format!("/kubeconfig/{id}")).await.is(404, "runtime-not-found");
     }
     // Sealed for another instance: it does not open, and says nothing about why.

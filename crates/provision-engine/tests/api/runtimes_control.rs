@@ -76,7 +76,7 @@ async fn what_cannot_expire_is_left_as_it_is() {
         ("a", 400, "never-expires"),
         ("b", 409, "resource-busy"),
         ("c", 404, "runtime-not-found"),
-        ("nobody", 404, "runtime-not-found"),
+        ("unknown", 404, "runtime-not-found"),
     ] {
         expire(&place, id).await.is(status, code);
     }

@@ -16,7 +16,7 @@ const GOOD: &str = r#"{"SERVERLESS_RUNTIME": {"FAAS": {"FLAVOUR": "Function"}}}"
 /// Whose name is on a request.
 #[derive(Debug, Clone, Copy)]
 enum As {
-    Nobody,
+    Anonymous,
     User(&'static str),
     Header(&'static str),
 }
@@ -24,7 +24,7 @@ enum As {
 async fn send(world: &ServerlessFixture, who: As, method: &str, path: &str, body: &str) -> (u16, Value) {
     let ask = world.outsider(method, path).body(body.to_owned());
     let ask = match who {
-        As::Nobody => ask,
+        As::Anonymous => ask,
         As::User(pair) => ask.user(pair),
         As::Header(value) => ask.header("authorization", value),
     };
@@ -89,7 +89,8 @@ async fn the_one_who_opennebula_does_not_know_is_refused_and_leaves_no_row() {
     let one = format!("{RUNTIMES}/{id}");
     let denied = json!({"error": UNREADABLE, "message": "[one.document.info] User couldn't be authenticated, aborting call."});
     let required = json!({"error": REQUIRED, "message": ""});
-    for who in [As::User("cognit:wrong"), As::User("nobody:cognitpass"), As::User("cognit:cognitpass:more")] {
+    for who in [As::User("cognit:wrong"), As::User("unknown:cognitpass"), As::User("cognit:cognitpass:more")]
+    {
         let (status, answer) = send(&world, who, "POST", RUNTIMES, GOOD).await;
         let expect = json!({"error": NO_TEMPLATES, "message": "Invalid credentials"});
         assert_eq!((status, answer), (401, expect), "{who:?}");
@@ -115,7 +116,7 @@ async fn the_one_who_opennebula_does_not_know_is_refused_and_leaves_no_row() {
         ("GET", "/serverless-runtimes/operations/x", ""),
     ] {
         assert_eq!(
-            send(&world, As::Nobody, method, path, body).await,
+            send(&world, As::Anonymous, method, path, body).await,
             (401, required.clone()),
             "{method} {path}"
         );

@@ -133,7 +133,7 @@ async fn a_revived_operation_streams_on_to_its_next_end() {
 async fn an_operation_that_is_about_to_start_again_has_not_ended() {
     let world = world().await;
     let id = world.run_until(json!({"then": "fail"}), "undone").await;
-    // Nobody works any more, so that the control request is in the row and not yet in the journal.
+    // No node works any more, so that the control request is in the row and not yet in the journal.
     world.engine.stop(Duration::ZERO).await;
     let retry = world.call("POST", &format!("/operations/{id}/retry")).token(&world.operator).send().await;
     assert_eq!((retry.status, &retry.json["phase"]), (202, &json!("pending")));

@@ -152,7 +152,7 @@ pub(crate) async fn sleeping_world_with(settings: ServerSettings) -> ApiFixture 
 /// A request being put together.
 pub(crate) struct RequestBuilder {
     router: Router,
-    /// Past the wire, as somebody who is known already.
+    /// Past the wire, as a user who is known already.
     inside: Inside,
     principal: Option<Principal>,
     request: axum::http::request::Builder,

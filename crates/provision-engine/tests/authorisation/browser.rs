@@ -27,7 +27,7 @@ impl Browser {
         self.send(Request::get(path), Body::empty()).await
     }
 
-    /// Sends a form with the word of this browser, whoever's page the form is from.
+    /// Sends a form with the word of this browser, the user who's page the form is from.
     pub(crate) async fn post(&mut self, path: &str, fields: &[(String, String)]) -> Reply {
         let page = self.get("/console/me").await;
         let page = if page.status == 200 { page } else { self.get("/console/sign-in").await };

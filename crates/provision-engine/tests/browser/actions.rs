@@ -154,7 +154,7 @@ fn someone_new_is_let_in_changes_their_password_and_is_let_out() {
     other.until_path("/console");
     other.until_live();
 
-    // Whoever is removed sees nothing more, without doing anything.
+    // The user who is removed sees nothing more, without doing anything.
     page_driver.go("/console/admin/people");
     page_driver.click_on("main button.danger", "grace");
     page_driver.click_on("dialog button", "Remove");

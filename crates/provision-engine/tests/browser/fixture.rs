@@ -27,7 +27,7 @@ impl BrowserFixture {
     }
 
     /// The external systems are a process of their own, so that they survive the server; `more` can be said when it is known
-    /// where they are. Nobody waits long.
+    /// where they are. No user waits long.
     #[track_caller]
     pub(crate) fn open_with(
         place: DataDirectory,
@@ -136,7 +136,7 @@ impl BrowserFixture {
         until(phase, || (self.phase(id) == phase).then_some(()));
     }
 
-    /// A token for somebody with this role.
+    /// A token for a user with this role.
     #[track_caller]
     pub(crate) fn token_for(&self, role: &str) -> String {
         let made =

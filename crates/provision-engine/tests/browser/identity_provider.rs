@@ -45,7 +45,7 @@ fn state(page_driver: &PageDriver) -> String {
     found.unwrap().1.into_owned()
 }
 
-/// Where the provider would send this person back to. Nobody goes there.
+/// Where the provider would send this person back to. No user goes there.
 #[track_caller]
 fn way_back(page_driver: &PageDriver, name: &str) -> String {
     let here = page_driver.path();
@@ -152,7 +152,7 @@ fn a_way_back_that_is_forged_stolen_or_old_lets_no_one_in() {
     page_driver.go(&forged);
     expect_outside(&page_driver, "was not begun in this browser");
     let flow = page_driver.cookie(FLOW).unwrap();
-    // Whoever is sent there by somebody else does not become that somebody.
+    // The user who is sent there by another user does not become that a user.
     let other = test_user_of(&fixture);
     other.go(&way);
     expect_outside(&other, "was not begun in this browser");

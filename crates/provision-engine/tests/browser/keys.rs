@@ -1,4 +1,4 @@
-//! What somebody does with the keyboard alone.
+//! What a user does with the keyboard alone.
 
 use serde_json::{Value, json};
 

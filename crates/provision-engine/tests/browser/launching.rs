@@ -31,7 +31,7 @@ pub(crate) fn say_what(page_driver: &PageDriver) {
     page_driver.fill("#packages", "vim");
 }
 
-/// With a script, a type is found while somebody types.
+/// With a script, a type is found while a user types.
 #[track_caller]
 pub(crate) fn say_where(page_driver: &PageDriver, amount: &str) {
     page_driver.fill("#type_search", "t3.small");
@@ -49,7 +49,7 @@ pub(crate) fn say_key(page_driver: &PageDriver) {
     page_driver.click("input[name=key][value=new]");
     page_driver.fill("#pubkey_name", "mine");
     page_driver.fill("#pubkey_body", KEY);
-    // With a script the page says so while somebody types, and what is below moves.
+    // With a script the page says so while a user types, and what is below moves.
     if page_driver.script("return typeof htmx !== 'undefined'", &[]) == true {
         page_driver.until_text("#pubkey_body-said", "SHA256:");
     }

@@ -1,4 +1,4 @@
-//! Pages that stay true without anybody loading them again.
+//! Pages that stay true without any user loading them again.
 
 use reqwest::Method;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! Somebody at a browser: looks, clicks, types, and waits until a page says what it should.
+//! A user at a browser: looks, clicks, types, and waits until a page says what it should.
 
 use serde_json::{Value, json};
 
@@ -32,7 +32,7 @@ impl PageDriver {
     pub(crate) fn sign_in(&self, token: &str) {
         self.go("/console/sign-in");
         self.type_token(token);
-        until("somebody who is signed in", || self.has("header .who-name").then_some(()));
+        until("a user who is signed in", || self.has("header .who-name").then_some(()));
     }
 
     #[track_caller]
@@ -252,7 +252,7 @@ impl PageDriver {
         insist(self.browser().wire.post("/window", &json!({ "handle": tab })));
     }
 
-    /// What the browser complained about since somebody asked last: scripts, the policy, what it could not load.
+    /// What the browser complained about since a user asked last: scripts, the policy, what it could not load.
     #[track_caller]
     pub(crate) fn error_texts(&self) -> Vec<String> {
         let lines = insist(self.browser().wire.post("/se/log", &json!({ "type": "browser" })));

@@ -61,7 +61,7 @@ pub(crate) fn phone(page_driver: &PageDriver) {
     size(&page_driver.browser().wire, PHONE, HEIGHT_MIN);
 }
 
-/// What sticks out on the right, so that one has to scroll sideways; nothing, if nobody has to.
+/// What sticks out on the right, so that one has to scroll sideways; nothing, if no user has to.
 #[track_caller]
 pub(crate) fn sticks_out(page_driver: &PageDriver) -> Vec<String> {
     serde_json::from_value(page_driver.script(STICKS_OUT, &[])).unwrap()
@@ -84,7 +84,7 @@ pub(crate) fn keep(page_driver: &PageDriver, name: &str, height: u32) {
 
 /// What was there when a test failed.
 pub(crate) fn keep_failure(wire: &Wire) {
-    let test = std::thread::current().name().unwrap_or("somebody").replace("::", "-");
+    let test = std::thread::current().name().unwrap_or("someone").replace("::", "-");
     let Ok(picture) = wire.get("/screenshot") else { return };
     let Ok(bytes) = STANDARD.decode(picture.as_str().unwrap_or_default()) else { return };
     let path = place(&format!("failed-{test}"));

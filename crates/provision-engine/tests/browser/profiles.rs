@@ -62,7 +62,7 @@ fn the_one_who_expects_machines_in_the_inventory_finds_them_there() {
     page_driver.expect_no_error();
 }
 
-/// The build begins while nobody knows yet where to launch, and only a callback says that it is over.
+/// The build begins while no user knows yet where to launch, and only a callback says that it is over.
 #[test]
 fn a_callback_and_words_that_come_later_bring_machines() {
     let fixture = quick_engine();
@@ -77,7 +77,7 @@ fn a_callback_and_words_that_come_later_bring_machines() {
     page_driver.click_on("#wizard button", "decide the rest later");
     page_driver.until_text("h2", "Review");
     choose(&page_driver, "images", "Wait for a callback");
-    page_driver.until_text("main", "It waits for you");
+    page_driver.until_text("main", "Parameters needed");
     let compose = until_built_by(&fixture, &page_driver);
     look(&page_driver, "launch-waits-for-parameters");
 

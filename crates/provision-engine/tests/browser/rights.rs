@@ -43,7 +43,7 @@ fn who_may_only_launch_is_led_to_the_launches() {
     assert!(!menu.contains("Operations") && !menu.contains("Runtimes"), "{menu}");
 }
 
-/// Every form that changes more than what belongs to its sender, filled in as by somebody who may send it.
+/// Every form that changes more than what belongs to its sender, filled in as by a user who may send it.
 const FORMS: [(&str, &str); 42] = [
     ("operations/{operation}/ask/cancel", ""),
     ("operations/{operation}/ask/pause", ""),
@@ -89,8 +89,12 @@ const FORMS: [(&str, &str); 42] = [
     ("admin/keys", ""),
 ];
 /// One of these sentences says that it is the role which does not allow it.
-const SENTENCES: [&str; 4] =
-    ["This needs the role", "This needs a token with the role", "This needs the permission", "not start any"];
+const SENTENCES: [&str; 4] = [
+    "This needs the role",
+    "This needs a token with the role",
+    "This needs the permission",
+    "role is read-only",
+];
 /// Everything that a form can change.
 const THINGS: [&str; 12] = [
     "/operations",
@@ -106,7 +110,7 @@ const THINGS: [&str; 12] = [
     "/sessions",
     "/keys",
 ];
-/// What changes although nobody does anything.
+/// What changes although no user does anything.
 const RESTLESS: [&str; 3] = ["checked_at", "seen_at", "expires_at"];
 
 /// Puts something of everything into a house, all of it at rest; answers what stands for each `{name}` in a form.

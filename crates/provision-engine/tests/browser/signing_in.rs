@@ -26,7 +26,7 @@ fn the_first_user_comes_in_with_the_password_in_the_file_and_goes_out_again() {
     page_driver.until_text("main", "You are signed out.");
     assert_eq!(page_driver.cookie("pe_session"), None);
 
-    // Whoever kept the cookie has nothing.
+    // The user who kept the cookie has nothing.
     page_driver.set_cookie("pe_session", &session);
     page_driver.go("/console");
     page_driver.until_path("/console/sign-in?back=%2Fconsole");
@@ -48,7 +48,7 @@ fn wrong_passwords_are_said_and_then_lock_the_user() {
     }
     page_driver.error_texts();
     look(&page_driver, "sign-in-wrong");
-    // The right one comes too late, and whoever guesses does not learn that it was right.
+    // The right one comes too late, and the user who guesses does not learn that it was right.
     page_driver.type_password(&name, &password);
     page_driver.until_text("#sign-in-error", "a user is locked for");
     assert_eq!(page_driver.cookie("pe_session"), None);
@@ -87,7 +87,7 @@ fn a_session_that_ended_leads_to_the_page_to_sign_in_and_back() {
     page_driver.until_text("main", "waiting");
 }
 
-/// A page that is open and true does not count as somebody who is there.
+/// A page that is open and true does not count as a user who is there.
 #[test]
 fn a_session_that_no_one_uses_ends_by_itself() {
     let fixture = BrowserFixture::open_in(DataDirectory::new().env("PROVISION_ENGINE_CONSOLE__IDLE", "20s"));

@@ -1,4 +1,4 @@
-//! From an image to machines that answer, as somebody does it who has read nothing.
+//! From an image to machines that answer, as a user does it who has read nothing.
 
 use reqwest::Method;
 use serde_json::json;

@@ -27,11 +27,11 @@ fn a_token_may_do_what_its_role_says_and_nothing_more() {
         let ran = elsewhere.expect(6, denied);
         assert!(ran.err.contains("code: forbidden") && ran.out.is_empty(), "{denied:?}: {ran:?}");
     }
-    let nobody = DataDirectory::new().env("PROVISION_ENGINE_SERVER", &server.url);
-    let ran = nobody.expect(6, &["operations", "list"]);
+    let unknown = DataDirectory::new().env("PROVISION_ENGINE_SERVER", &server.url);
+    let ran = unknown.expect(6, &["operations", "list"]);
     assert!(ran.err.contains("code: unauthenticated") && ran.err.contains("--token"), "{ran:?}");
-    nobody.expect(6, &["--token", "pe_wrong", "operations", "list"]);
-    nobody.expect(0, &["--token", token, "operations", "list"]);
+    unknown.expect(6, &["--token", "pe_wrong", "operations", "list"]);
+    unknown.expect(0, &["--token", token, "operations", "list"]);
 
     let listed = place.json(&["tokens", "list"]);
     let items = listed["items"].as_array().unwrap();
@@ -92,9 +92,9 @@ fn a_rotated_key_reaches_a_running_server_and_old_secrets_still_open() {
         "{refused:?}"
     );
 
-    // Nobody has to ask: the server looks by itself.
+    // No user has to ask: the server looks by itself.
     assert!(place.expect(0, &["keys", "forget", old, "--reseal"]).out.contains("is sealed again"));
-    let resealed = || server.going.err().contains("sealed values again").then_some(());
+    let resealed = || server.going.err().contains("resealed values").then_some(());
     until("the values of the old key are sealed again", resealed);
     let asked = place.expect(1, &["keys", "forget", old]);
     assert!(asked.err.contains("give --yes") && key_ids(&place).len() == 2, "{asked:?}");

@@ -122,7 +122,7 @@ fn the_console_of_the_demonstration_opens_with_a_link_of_one_use() {
     assert_eq!(browse(page_url, &cookies, Some(&form)).0, 401, "once");
     let home = page_url.split("/sign-in").next().unwrap();
     assert_eq!(browse(home, &session, None).0, 200);
-    assert_eq!(browse(home, "", None).0, 303, "and nobody else is signed in");
+    assert_eq!(browse(home, "", None).0, 303, "and no other client is signed in");
     going.signal(rustix::process::Signal::INT);
     assert_eq!(going.end().code, Some(0));
 }

@@ -270,5 +270,5 @@ fn a_thousand_idle_connections_leave_room_for_others() {
     }
     let log = server.going.err();
     assert!(!log.contains("Too many open files"), "{log}");
-    assert!(log.contains("closed connections of clients that are too slow or too many"), "{log}");
+    assert!(log.contains("closed connections: clients too slow or over the limit"), "{log}");
 }

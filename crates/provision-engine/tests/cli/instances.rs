@@ -91,7 +91,7 @@ fn every_call_says_who_it_is_and_which_version_it_speaks() {
     let call = "GET /oauth/cf-eu10/v2/catalog";
     assert_eq!(header(call, "x-broker-api-version").as_deref(), Some("2.14"));
 
-    // What the data directory has is for its own server, and for nobody who is named otherwise.
+    // What the data directory has is for its own server, and for no user who is named otherwise.
     let place = DataDirectory::new();
     std::fs::create_dir(place.path("data")).unwrap();
     std::fs::write(place.data("broker.credentials"), "own:pass\n").unwrap();
@@ -168,7 +168,7 @@ fn a_wait_tells_each_change_once_and_ends_as_the_operation_does() {
         json!({"id": "i1", "state": "failed", "description": "no quota", "operation": "op/1 &x"})
     );
 
-    // Whoever is told to come back in half a minute does not ask more often than at the end.
+    // The user who is told to come back in half a minute does not ask more often than at the end.
     broker.says(LAST, [say(200, json!({"state": "in progress"})).with("retry-after", "30")]);
     let ran = broker.expect(4, &[&wait[..], &["--timeout", "300ms"]].concat());
     assert!(ran.err.contains("in progress after 300 ms") && ran.err.contains("instances show i1"), "{ran:?}");

@@ -92,7 +92,7 @@ fn an_operation_is_paused_resumed_cancelled_and_retried() {
     let other = place.submit(&["--param", "wait_ms=600000"]);
     place.expect(5, &["operations", "cancel", &id, &other, "--wait"]);
     assert_eq!(place.phase(&other), "cancelled");
-    let signalled = place.json(&["operations", "signal", "nobody/waits", "--payload", r#"{"a": 1}"#]);
+    let signalled = place.json(&["operations", "signal", "unknown/waits", "--payload", r#"{"a": 1}"#]);
     assert_eq!(signalled["woke"], 0);
 }
 

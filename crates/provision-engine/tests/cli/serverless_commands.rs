@@ -12,7 +12,7 @@ use crate::stage::{DataDirectory, Ran, Sandbox, ServerProcess, call, until};
 const USER: &str = "cognit";
 const PASSWORD: &str = "cognitpass";
 
-/// A server, a sandbox that survives it, and somebody whom the sandbox knows.
+/// A server, a sandbox that survives it, and a user whom the sandbox knows.
 struct ServerlessCli {
     place: DataDirectory,
     sandbox: Sandbox,
@@ -146,24 +146,24 @@ fn lists_are_filtered_and_have_an_end() {
 #[test]
 fn who_asks_is_said_by_a_file_or_the_environment_and_never_by_an_argument() {
     let stage = ServerlessCli::open();
-    let nobody = DataDirectory::new().env("PROVISION_ENGINE_SERVER", &stage.server.url);
-    let ran = nobody.expect(1, &["serverless", "list"]);
+    let unknown = DataDirectory::new().env("PROVISION_ENGINE_SERVER", &stage.server.url);
+    let ran = unknown.expect(1, &["serverless", "list"]);
     assert!(ran.err.contains("--password-file") && ran.err.contains("ONE_AUTH"), "{ran:?}");
-    let ran = nobody.expect(1, &["serverless", "list", "--user", USER]);
+    let ran = unknown.expect(1, &["serverless", "list", "--user", USER]);
     assert!(ran.err.contains("PROVISION_ENGINE_ONE_PASSWORD"), "{ran:?}");
-    nobody.expect(2, &["serverless", "list", "--user", USER, "--password", PASSWORD]);
-    nobody.write("secret", "wrongpass\n");
-    let denied = nobody.expect(6, &["serverless", "list", "--user", USER, "--password-file", "secret"]);
+    unknown.expect(2, &["serverless", "list", "--user", USER, "--password", PASSWORD]);
+    unknown.write("secret", "wrongpass\n");
+    let denied = unknown.expect(6, &["serverless", "list", "--user", USER, "--password-file", "secret"]);
     assert!(denied.err.contains("status: 401") && denied.err.contains("fix: "), "{denied:?}");
     assert!(!denied.err.contains("wrongpass"), "{denied:?}");
-    nobody.write("secret", PASSWORD);
-    nobody.expect(0, &["serverless", "list", "--user", USER, "--password-file", "secret"]);
-    nobody.write("auth", &format!("{USER}:{PASSWORD}\n"));
-    nobody.expect(0, &["serverless", "list", "--one-auth", "auth"]);
-    std::fs::create_dir(nobody.path(".one")).unwrap();
-    nobody.write(".one/one_auth", &format!("{USER}:{PASSWORD}\n"));
-    nobody.expect(0, &["serverless", "list"]);
-    let ran = nobody.env("PROVISION_ENGINE_SERVER", "http://127.0.0.1:1").expect(1, &["serverless", "list"]);
+    unknown.write("secret", PASSWORD);
+    unknown.expect(0, &["serverless", "list", "--user", USER, "--password-file", "secret"]);
+    unknown.write("auth", &format!("{USER}:{PASSWORD}\n"));
+    unknown.expect(0, &["serverless", "list", "--one-auth", "auth"]);
+    std::fs::create_dir(unknown.path(".one")).unwrap();
+    unknown.write(".one/one_auth", &format!("{USER}:{PASSWORD}\n"));
+    unknown.expect(0, &["serverless", "list"]);
+    let ran = unknown.env("PROVISION_ENGINE_SERVER", "http://127.0.0.1:1").expect(1, &["serverless", "list"]);
     assert!(ran.err.contains("cannot reach http://127.0.0.1:1") && ran.err.contains("--server"), "{ran:?}");
     stage.close();
 }
@@ -233,7 +233,7 @@ fn as_user<T>(sandbox: &str, act: impl AsyncFnOnce(OpenNebula, NebulaCredentials
     })
 }
 
-/// A document with the label of an operation that nobody knows, which began long ago.
+/// A document with the label of an operation that is unknown, which began long ago.
 fn leave_document(sandbox: &str) -> i32 {
     as_user(sandbox, async |nebula, own| {
         let mut template = NebulaTemplate::new();
@@ -250,7 +250,7 @@ fn leave_document(sandbox: &str) -> i32 {
 fn what_is_lost_is_found_and_what_is_not_certainly_ours_is_only_reported() {
     let stage = ServerlessCli::open();
     assert!(stage.expect(0, &["orphans"]).err.contains("nothing is lost"));
-    // A runtime that is whole is nobody's orphan, and a young one is not old enough to be one.
+    // A runtime that is whole is no user's orphan, and a young one is not old enough to be one.
     let whole = stage.create(&["--faas", "Function", "--wait"]);
     let id = leave_document(&stage.sandbox.url).to_string();
 

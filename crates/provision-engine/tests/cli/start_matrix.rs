@@ -12,7 +12,7 @@ use crate::engine_conf::get;
 use crate::stage::{DataDirectory, Sandbox, ServerProcess, until};
 
 const SHIPPED: &str = include_str!("../../../../packaging/engine.conf");
-const NOBODY: u32 = 65_534;
+const UNKNOWN_USER: u32 = 65_534;
 
 /// Where the configuration comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,7 +101,7 @@ fn free_ports() -> u16 {
 fn curl(arguments: &[&str]) -> String {
     let mut command = Command::new("curl");
     if rustix::process::geteuid().is_root() {
-        command.uid(NOBODY).gid(NOBODY);
+        command.uid(UNKNOWN_USER).gid(UNKNOWN_USER);
     }
     let output =
         command.args(["-sS", "-i", "--max-time", "60"]).args(arguments).current_dir("/").output().unwrap();

@@ -30,7 +30,7 @@ fn server_config(files: &Files) -> ServerConfig {
     builder.with_no_client_auth().with_single_cert(chain, key).unwrap()
 }
 
-/// Speaks TLS and nothing else, and passes what it hears on to somebody who does not.
+/// Speaks TLS and nothing else, and passes what it hears on to a user who does not.
 struct Peer {
     address: SocketAddr,
     attempts: Arc<AtomicUsize>,

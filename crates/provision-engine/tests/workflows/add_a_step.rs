@@ -42,7 +42,7 @@ fn blocks(guide: &str) -> Vec<String> {
     blocks
 }
 
-/// The lines that are there with and without the example, so that nobody is told off for following the guide.
+/// The lines that are there with and without the example, so that no client is told off for following the guide.
 fn without_the_example(text: &str) -> String {
     let lines = text.lines().filter(|line| !line.contains("hello_world"));
     lines.flat_map(|line| [line, "\n"]).collect()
@@ -92,7 +92,7 @@ fn the_guide_to_products_shows_what_the_example_has() {
 fn with_the_step(drivers: &Drivers) -> Plan<Hello> {
     let plan = hello::plan(&drivers.greeter);
     if plan.describe().iter().any(|info| info.name == "hello_world") {
-        // Somebody has followed the guide.
+        // A client has followed the guide.
         return plan;
     }
     plan.insert(WEIGHT, hello_world::HelloWorld::new(&drivers.greeter))
@@ -185,7 +185,7 @@ async fn too_high_a_weight_fails_the_operation_with_the_reason() {
     let workflow_test = HelloTest::of(with_the_step).await;
     let plan = hello::plan(&workflow_test.drivers.greeter);
     if plan.describe().iter().any(|info| info.name == "hello_world") {
-        // Somebody has followed the guide, and its line is not at the end of the table.
+        // A client has followed the guide, and its line is not at the end of the table.
         return;
     }
     let test_engine = workflow_test

@@ -1,4 +1,4 @@
-//! Steps that a service of somebody else does, from the list to the runtime.
+//! Steps that a service of another client does, from the list to the runtime.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
@@ -163,7 +163,7 @@ async fn provisioning_with_an_external_step_passes_all_workflow_tests() {
         keys.entry(call["operation"]["id"].to_string()).or_default().insert(key);
     }
     assert!(keys.len() > 10, "{}", keys.len());
-    assert!(service.calls().len() > keys.len(), "somebody died between the answer and the save");
+    assert!(service.calls().len() > keys.len(), "a client died between the answer and the save");
     assert!(keys.values().all(|keys| keys.len() == 1), "one key per operation, also after a death");
 }
 

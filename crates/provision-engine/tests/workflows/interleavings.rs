@@ -257,7 +257,7 @@ fn printer(store: Arc<dyn Store>, clock: &Arc<SetClock>) -> Engine {
     TestEngine::plan(store, Arc::clone(clock) as Arc<dyn Clock>).workflow(notice::plan(&NOTICES)).build()
 }
 
-/// Changes a record as everybody does: only what nobody else has written since.
+/// Changes a record as everybody does: only what no other client has written since.
 async fn rewrite(engine: &Engine, name: &str, change: fn(&mut LaunchRecord)) {
     for _ in 0..5 {
         let row = engine.resource(name).await.unwrap().unwrap();

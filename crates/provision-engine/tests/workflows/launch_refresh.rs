@@ -131,7 +131,7 @@ fn engine_beside(rival: Rival) -> Engine {
 }
 
 async fn refreshed(engine: &Engine, cloud: &Lists, region: &str) -> Result<usize, RefreshError> {
-    let access = Access::Name("nobody".to_owned());
+    let access = Access::Name("unknown".to_owned());
     let account = Account { org: "org".to_owned(), source: "1".to_owned(), provider: cloud.kind, access };
     refresh(cloud, &CloudAccount { account: &account, region, session: "test" }, engine).await
 }

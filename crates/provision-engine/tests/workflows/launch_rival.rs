@@ -1,4 +1,4 @@
-//! A store in which somebody else writes a record just after it was read.
+//! A store in which another client writes a record just after it was read.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! How runtimes are seen: one by one and in lists, and what is left of them when nobody is responsible.
+//! How runtimes are seen: one by one and in lists, and what is left of them when no client is responsible.
 
 use std::time::Duration;
 
@@ -176,7 +176,7 @@ async fn half_made(site: &ServerlessSite, test_engine: &TestEngine) -> i32 {
     id
 }
 
-/// A document with a label of an operation that nobody knows.
+/// A document with a label of an operation that is unknown.
 async fn unknown(site: &ServerlessSite) -> i32 {
     let mut template = NebulaTemplate::new();
     template.set(AttributeName::of("NAME"), "unknown");

@@ -1,4 +1,4 @@
-//! Who calls: the keys that the sandbox knows, and the sessions of roles that somebody took.
+//! Who calls: the keys that the sandbox knows, and the sessions of roles that a client took.
 //!
 //! | key id | secret | account |
 //! |---|---|---|
@@ -6,7 +6,7 @@
 //! | `AKIA` and twelve digits | `sandbox-secret` | these digits |
 //! | `ASIA…`, from `AssumeRole` | as answered, with a session token | that of the role |
 //!
-//! Every role of every account can be taken. Some names have a meaning: nobody may take `denied`, and
+//! Every role of every account can be taken. Some names have a meaning: no user may take `denied`, and
 //! `no-launch` and `no-terminate` lack what they say.
 
 use std::collections::HashMap;
@@ -116,8 +116,8 @@ impl Identities {
         now: OffsetDateTime,
     ) -> Result<AwsIdentity, AwsError> {
         let unknown = || match service {
-            AwsEndpoint::Ec2 => AwsError::new("AuthFailure", "nobody has these credentials"),
-            AwsEndpoint::Sts => AwsError::new("InvalidClientTokenId", "nobody has these credentials"),
+            AwsEndpoint::Ec2 => AwsError::new("AuthFailure", "no account has these credentials"),
+            AwsEndpoint::Sts => AwsError::new("InvalidClientTokenId", "no account has these credentials"),
         };
         if let Some(session) = self.sessions.get(claim.key_id) {
             if claim.session_token != Some(session.token.as_str()) {

@@ -1,6 +1,6 @@
 //! The parameters of a call: form-encoded, with lists and structures spelled out in their names.
 //!
-//! Whoever understands a parameter takes it. What nobody took is refused at the end, as EC2 does.
+//! The client that understands a parameter takes it. What no client took is refused at the end, as EC2 does.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

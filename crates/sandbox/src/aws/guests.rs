@@ -14,12 +14,12 @@ use super::instances::InstanceGuest;
 use super::world::AwsCloud;
 use crate::loopback;
 
-/// Somebody may turn the clock, and nobody says so.
+/// A user may turn the clock, and no client says so.
 const LOOK: Duration = Duration::from_millis(200);
-/// There may be many calls, but nobody needs a look after each of them.
+/// There may be many calls, but no client needs a look after each of them.
 const BREATH: Duration = Duration::from_millis(5);
 
-/// Each needs a file of the process, and there are not many. Whoever comes later is silent until one closes.
+/// Each needs a file of the process, and there are not many. The client that comes later is silent until one closes.
 const LISTENERS_MAX: usize = 200;
 
 /// Serves the guests until it is stopped, and closes all of their listeners then.

@@ -77,7 +77,7 @@ impl Aws {
         Aws { cloud: Arc::new(AwsCloud::new(clock, ledger, network)) }
     }
 
-    /// Where whoever builds images makes them known.
+    /// Where the client that builds images makes them known.
     pub(crate) fn images(&self) -> &Arc<Images> {
         &self.cloud.images
     }

@@ -34,7 +34,7 @@ impl<'a> Arrived<'a> {
     }
 }
 
-/// Who somebody says that they are, and what they signed.
+/// Who a client says that they are, and what they signed.
 pub(super) struct SignatureClaim<'a> {
     pub(super) key_id: &'a str,
     pub(super) session_token: Option<&'a str>,

@@ -1,4 +1,4 @@
-//! STS: who somebody is, and how they become a role.
+//! STS: who a client is, and how they become a role.
 
 use time::Duration;
 

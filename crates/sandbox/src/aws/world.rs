@@ -1,6 +1,6 @@
 //! The world of EC2 and STS behind one lock.
 //!
-//! Time passes without anybody watching: every look at it first lets the instances live on until now.
+//! Time passes without any client watching: every look at it first lets the instances live on until now.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -34,7 +34,7 @@ pub(super) const LAUNCH_TEMPLATE: Effect = Effect { system: LedgerSystem::Ec2, k
 pub(super) struct AwsCloud {
     clock: Arc<Clock>,
     pub(super) images: Arc<Images>,
-    /// Somebody called, so there may be more or less to serve.
+    /// A client called, so there may be more or less to serve.
     pub(super) woken: Notify,
     aws_state: Mutex<AwsState>,
 }
@@ -101,7 +101,7 @@ pub(super) struct AwsControls {
     pub(super) delay_times: AwsDelays,
     pub(super) limits: AwsLimits,
     pub(super) throttle: Throttle,
-    /// What a role demands of whoever takes it, by the name of the role.
+    /// What a role demands of the client that takes it, by the name of the role.
     pub(super) external_ids: BTreeMap<String, String>,
     /// How many things are at most on one page.
     pub(super) page_items: Option<usize>,
@@ -121,7 +121,7 @@ impl RegionSite {
     }
 }
 
-/// A call by somebody who is known.
+/// A call by a user who is known.
 #[derive(Debug)]
 pub(super) struct AwsCall {
     pub(super) action: AwsAction,

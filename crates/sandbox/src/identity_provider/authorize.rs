@@ -36,7 +36,7 @@ pub(super) async fn choose(
         Err(wrong) => return told(wrong),
     };
     let Some(test_user) = choice.ok().and_then(|Form(choice)| TestUser::find(&choice.test_user)) else {
-        return page::call_error("nobody of that name is known here");
+        return page::call_error("no user of that name is known here");
     };
     let Some(code) = provider.codes.give(test_user, asked.clone(), provider.clock.now()) else {
         return Redirect::to(&asked.back_with(&[("error", "temporarily_unavailable")])).into_response();

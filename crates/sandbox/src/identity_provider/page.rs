@@ -19,8 +19,7 @@ pub(super) fn sign_in(client_id: &str, query: &str) -> Response {
     };
     let buttons = PEOPLE.map(button).concat();
     let body = format!(
-        "<p>The program <strong>{}</strong> wants to know who you are. Choose somebody to sign in as. Nobody here has \
-         a password.</p>\n<form method=\"post\" action=\"{}/authorize?{}\">\n<ul>\n{buttons}</ul>\n</form>",
+        "<p>The program <strong>{}</strong> wants to know who you are. Choose a user to sign in as. Users here have no password.</p>\n<form method=\"post\" action=\"{}/authorize?{}\">\n<ul>\n{buttons}</ul>\n</form>",
         escaped(client_id),
         super::BASE,
         escaped(query),

@@ -1,10 +1,10 @@
-//! Who can sign in: somebody of each role, and somebody of none.
+//! Who can sign in: a client of each role, and a client of none.
 
 use axum::Json;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-/// Where API tokens act too unless somebody says otherwise, so that people see what these launch.
+/// Where API tokens act too unless configured otherwise, so that people see what these launch.
 const ORGANISATION: &str = "default";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

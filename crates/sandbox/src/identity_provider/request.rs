@@ -1,4 +1,4 @@
-//! What a client asks for when it sends somebody here, and what is wrong with it.
+//! What a client asks for when it sends a client here, and what is wrong with it.
 
 use std::collections::HashMap;
 
@@ -25,7 +25,7 @@ pub(super) struct AuthorizationRequest {
 /// Who hears that something is wrong.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum AuthorizationError {
-    /// The person: nobody knows whether the client may hear anything.
+    /// The person: it is unknown whether the client may hear anything.
     Here(&'static str),
     /// The client, to which the person goes back.
     Back(String),

@@ -60,7 +60,7 @@ pub(super) struct Admitted {
     pub(super) target: UploadTarget,
 }
 
-/// The shape of a request, before anybody asks whether it makes sense.
+/// The shape of a request, before any client asks whether it makes sense.
 pub(super) fn shape(request: &Value) -> Result<&Map<String, Value>, IdentityError> {
     let fields = object(request, "the request", &REQUEST_FIELDS)?;
     text(fields, "image_name", NAME_CHARS_MAX)?;
@@ -159,7 +159,7 @@ fn target(
             let is_shared = |one: &&str| kinds.iter().any(|kind| one.starts_with(kind));
             let accounts = texts(options, "share_with_accounts")?;
             if let Some(bad) = accounts.iter().find(|one| !is_shared(one)) {
-                return Err(wrong(format!("{bad:?} is nobody that an image in GCP can be shared with")));
+                return Err(wrong(format!("{bad:?} is no account that an image in GCP can be shared with")));
             }
             Ok(UploadTarget::Gcp)
         }

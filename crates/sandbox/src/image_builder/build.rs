@@ -38,7 +38,7 @@ pub(super) struct BuildFailure {
     pub(super) error: Value,
 }
 
-/// A build that is held goes on building until somebody lets it go.
+/// A build that is held goes on building until an operator lets it go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BuildHold {
     No,

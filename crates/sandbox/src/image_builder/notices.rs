@@ -30,7 +30,7 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Settings {
     callbacks: bool,
-    /// The first event starts Kafka, so somebody has to want it.
+    /// The first event starts Kafka, so a client has to want it.
     events: bool,
     /// How long after the end of a build, by the clock of the sandbox.
     delay_ms: u64,
@@ -197,7 +197,7 @@ impl Notices {
     }
 
     fn note(&self, sent: PublishedMessage) {
-        debug!(kind = sent.kind, to = sent.to, answer = sent.answer, "image builder tells of a build");
+        debug!(kind = sent.kind, to = sent.to, answer = sent.answer, "image builder published a build event");
         let mut post = self.post();
         while post.sent.len() >= NOTICES_MAX {
             post.sent.pop_front();
@@ -231,7 +231,7 @@ impl Seal {
     }
 
     fn headers(&self, body: &str) -> Vec<(&'static str, String)> {
-        // The receiver compares with the clock on the wall, which nobody turns.
+        // The receiver compares with the clock on the wall, which no client turns.
         let timestamp = self.timestamp.unwrap_or_else(|| OffsetDateTime::now_utc().unix_timestamp());
         let made = self.secret.as_ref().map(|secret| signature(secret, timestamp, body));
         let Some(signature) = self.signature.clone().or(made) else { return Vec::new() };

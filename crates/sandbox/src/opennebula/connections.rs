@@ -85,7 +85,7 @@ impl Listener for CountingListener {
 
     async fn accept(&mut self) -> (CountedStream, SocketAddr) {
         let room = Arc::clone(&self.connections.room).acquire_owned().await;
-        let room = room.expect("nobody closes the semaphore");
+        let room = room.expect("the semaphore is never closed");
         let (stream, addr) = self.listener.accept().await;
         self.connections.count(|counts| {
             counts.open += 1;

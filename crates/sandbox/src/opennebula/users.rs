@@ -121,7 +121,7 @@ impl Permissions {
     }
 }
 
-/// A thing that belongs to somebody.
+/// A thing that belongs to a client.
 pub(crate) trait Owned {
     /// Its word in a refusal, such as `VM`.
     const OBJECT: &'static str;

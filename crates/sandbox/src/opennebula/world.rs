@@ -1,7 +1,7 @@
 //! The world of OpenNebula: users, documents and machines behind one lock.
 //!
 //! Both listeners work on it: oned speaks XML-RPC about it, and OneFlow makes services out of it. Time
-//! passes without anybody watching: every look at it first lets the machines live on until now.
+//! passes without any client watching: every look at it first lets the machines live on until now.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

@@ -1,6 +1,6 @@
 //! The Runtime Provisioner: a GraphQL external system that makes runtimes, twice if it is asked twice.
 //!
-//! Time passes without anybody watching: every look at it first ends the operations whose time has come.
+//! Time passes without any client watching: every look at it first ends the operations whose time has come.
 
 mod admission;
 mod calls;

@@ -206,7 +206,7 @@ impl RuntimeTable {
         Ok(runtime)
     }
 
-    /// An operation, also of a runtime that is gone: its end must be seen by somebody.
+    /// An operation, also of a runtime that is gone: its end must be seen by a client.
     pub(super) fn operation(
         &self,
         id: &str,

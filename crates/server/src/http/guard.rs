@@ -138,7 +138,7 @@ async fn run<A: Api>(
     match ended {
         Ok(Ok(response)) => response,
         Ok(Err(error)) => {
-            error!(%error, "a change ended before it was done");
+            error!(%error, "request task ended before the change was finished");
             Failure::internal().into_response()
         }
         // The client took the time if the handler still waits for its body.
@@ -164,7 +164,7 @@ pub(super) async fn finish<A: Api>(State(api): State<Arc<A>>, request: Request, 
 /// The error of a failure, in the words of the API. This is the one place that logs what the database did.
 pub fn described<A: Api>(api: &A, failure: Failure) -> Error {
     if let Failure::Fault(FailureKind::Store(error)) = &failure {
-        error!(%error, "the database did not do what a request needs");
+        error!(%error, "database error in a request");
     }
     failure.into_error(|fault| api.fault(fault))
 }

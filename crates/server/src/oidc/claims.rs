@@ -30,7 +30,7 @@ pub(super) struct Claims {
     scp: Texts,
     #[serde(default)]
     groups: Texts,
-    /// What somebody may do at the launch API, word for word.
+    /// What a user may do at the launch API, word for word.
     #[serde(default)]
     permissions: Option<Texts>,
     /// Everything else; the settings name one of them.

@@ -21,11 +21,11 @@ use super::{OidcSettings, exchange};
 use crate::auth::AuthError;
 use crate::principal::Principal;
 
-/// Nobody guesses 256 bits.
+/// No client guesses 256 bits.
 const RANDOM_BYTES: usize = 32;
 /// Issuers send a few hundred bytes at most.
 const CODE_BYTES_MAX: usize = 4096;
-/// Without this scope it is not `OpenID` Connect, and nobody says who signed in.
+/// Without this scope it is not `OpenID` Connect, and no client says who signed in.
 const SCOPE_NEEDED: &str = "openid";
 
 /// As whom we stand before the issuer.
@@ -43,26 +43,26 @@ pub struct CodeFlowSettings {
 pub struct Begun {
     /// Where the browser goes to sign in.
     pub location: String,
-    /// Comes back with the code. Whoever brings another one did not begin this.
+    /// Comes back with the code. The client that brings another one did not begin this.
     pub state: String,
     pub nonce: String,
     pub verifier: SecretString,
 }
 
-/// Whoever knows these could end the sign-in in place of its owner.
+/// The client that knows these could end the sign-in in place of its owner.
 impl fmt::Debug for Begun {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Begun").finish_non_exhaustive()
     }
 }
 
-/// Why nobody is signed in. The texts have neither codes nor tokens nor verifiers in them, and can be shown.
+/// Why no client is signed in. The texts have neither codes nor tokens nor verifiers in them, and can be shown.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FlowError {
     /// It is not good, and why.
     #[error("{0}")]
     Refused(String),
-    /// Nobody can tell now.
+    /// No client can tell now.
     #[error("{0}")]
     Unavailable(String),
 }
@@ -105,7 +105,7 @@ impl CodeFlow {
         self
     }
 
-    /// Begins to sign somebody in. They come back to `redirect_uri` with a code and the state.
+    /// Begins to sign a user in. They come back to `redirect_uri` with a code and the state.
     pub async fn begin(&self, redirect_uri: &str) -> Result<Begun, FlowError> {
         check_redirect(redirect_uri)?;
         let mut location = self.endpoints().await?.authorization().map_err(|why| unusable(&why))?;
@@ -183,8 +183,8 @@ impl CodeFlow {
         }
         let client = secret.as_ref().map(|secret| (percent_encoded(client_id), secret));
         let sent = self.signatures.issuer().post(place, exchange::form(&fields), client).await;
-        let (status, body) = sent
-            .map_err(|why| FlowError::Unavailable(format!("the identity provider is in trouble: {why}")))?;
+        let (status, body) =
+            sent.map_err(|why| FlowError::Unavailable(format!("the identity provider fails: {why}")))?;
         exchange::id_token(status, &body)
     }
 
@@ -210,7 +210,7 @@ fn check_redirect(uri: &str) -> Result<(), FlowError> {
 }
 
 fn unusable(why: &str) -> FlowError {
-    FlowError::Unavailable(format!("nobody can sign in at this identity provider: {why}"))
+    FlowError::Unavailable(format!("sign-in at this identity provider failed: {why}"))
 }
 
 fn not_good(why: &str) -> FlowError {

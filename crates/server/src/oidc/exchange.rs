@@ -54,8 +54,7 @@ fn error_response(status: u16, error: Option<&str>) -> String {
                 .into()
         }
         Some(error @ ("invalid_client" | "unauthorized_client")) => format!(
-            "the identity provider does not take this client ({error}); whoever runs this server has to check its \
-             id and its secret"
+            "the identity provider does not take this client ({error}); the operator of this server has to check its id and its secret"
         ),
         Some(error @ ("invalid_request" | "invalid_scope" | "unsupported_grant_type")) => {
             format!("the identity provider does not take this kind of sign-in ({error})")

@@ -16,7 +16,7 @@ use crate::auth::AuthError;
 
 /// More than any issuer needs, also with hundreds of groups.
 const TOKEN_BYTES_MAX: usize = 16 * 1024;
-/// Nobody can make us ask the issuer more often than this, whatever tokens are sent.
+/// No client can make us ask the issuer more often than this, whatever tokens are sent.
 const FETCH_PAUSE: Duration = Duration::from_secs(10);
 /// After this time keys are fetched anew, so that one that the issuer took back ends.
 const FRESH: Duration = Duration::from_mins(10);
@@ -124,8 +124,8 @@ impl Signatures {
         Arc::clone(&self.known.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Asks the issuer, unless somebody has since the caller looked or it is too soon. Who has something that is good
-    /// enough does not wait for somebody else who asks.
+    /// Asks the issuer, unless a client has since the caller looked or it is too soon. Who has something that is good
+    /// enough does not wait for another client who asks.
     async fn fetch(&self, seen: &Arc<KeyCache>, is_good_enough: bool) -> bool {
         let mut asked_at = match self.asked_at.try_lock() {
             Ok(asked_at) => asked_at,
@@ -148,7 +148,7 @@ impl Signatures {
                 true
             }
             Err(error) => {
-                warn!(%error, issuer = self.issuer.name(), "cannot fetch the keys of the token issuer");
+                warn!(%error, issuer = self.issuer.name(), "fetching the token issuer's keys failed");
                 false
             }
         }

@@ -52,7 +52,7 @@ pub(crate) async fn cancel(
     ask(&app, id, PhaseVerb::Cancel, &caller, control).await
 }
 
-/// Holds an operation still until somebody resumes it.
+/// Holds an operation still until an operator resumes it.
 #[utoipa::path(
     post, path = "/operations/{id}/pause", tag = "operations", operation_id = "pause",
     params(("id" = uuid::Uuid, Path, description = "The id of the operation.")),

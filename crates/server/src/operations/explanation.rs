@@ -57,7 +57,7 @@ impl OperationFacts<'_> {
         &self.inspection.memory
     }
 
-    /// Due, and nobody has it.
+    /// Due, and no client has it.
     fn overdue_since(&self) -> Option<Timestamp> {
         let summary = self.summary();
         let is_free = summary.owner.is_none() && !summary.phase.is_final() && self.queued_behind.is_none();
@@ -166,7 +166,7 @@ impl OperationFacts<'_> {
         format!("node {node} {doing}{}", self.direction(because))
     }
 
-    /// Nobody has it: it waits for a time, a signal or a node.
+    /// No client has it: it waits for a time, a signal or a node.
     fn at_rest(&self, step: Option<&wire::Step>, because: Option<&str>) -> String {
         let (summary, memory) = (self.summary(), self.memory());
         if let Some(since) = self.overdue_since() {
@@ -227,7 +227,7 @@ impl OperationFacts<'_> {
             advice.push(format!("`POST /signals/{key}` ends the wait at once"));
         }
         if phase == Phase::Stuck {
-            advice.push("look at the far side for what is left over before you decide".into());
+            advice.push("look at the external system for what is left over before you decide".into());
         }
         advice.extend(self.verbs());
         if matches!(phase, Phase::Pending | Phase::Running | Phase::Waiting | Phase::Undoing) {

@@ -17,7 +17,7 @@ use crate::wire;
 /// A signal is a hint, not a transport.
 const PAYLOAD_BYTES_MAX: usize = 64 * 1024;
 
-/// Tells whoever waits for this key.
+/// Wakes the operations that wait for this key.
 ///
 /// A signal that comes before the wait is kept for it. The body is any JSON of at most 64 KiB, or nothing.
 #[utoipa::path(

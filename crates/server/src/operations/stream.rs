@@ -128,7 +128,7 @@ impl JournalReader {
                 }
                 // The client has nothing to do about it: the database will answer again.
                 Err(error) => {
-                    warn!(operation.id = %self.id, %error, "an event stream waits for the database");
+                    warn!(operation.id = %self.id, %error, "event stream paused: the database does not answer");
                     if !self.rest().await {
                         return Next::Close;
                     }
@@ -153,7 +153,7 @@ impl JournalReader {
         Ok(!events.is_empty())
     }
 
-    /// Whether the end in the journal still holds: somebody may have started the operation again, which is in
+    /// Whether the end in the journal still holds: a client may have started the operation again, which is in
     /// its row before it is in its journal.
     async fn is_over(&mut self) -> bool {
         match self.app.engine.inspect(self.id).await {

@@ -103,7 +103,7 @@ async fn begin(app: &AppState, command: Command) -> Result<impl IntoResponse + u
         Ok(Some(inspection)) => accepted = inspection.shown.summary.to_wire(),
         // It is accepted and durable: who hears anything else sends it again. So we answer what we know.
         other => {
-            warn!(operation.id = %id, found = other.is_ok(), "cannot read back what was just accepted");
+            warn!(operation.id = %id, found = other.is_ok(), "reading back the accepted operation failed");
             accepted.id = id.0;
         }
     }

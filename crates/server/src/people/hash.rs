@@ -1,5 +1,5 @@
 //! Argon2id with the parameters that OWASP recommends, which are the defaults of the crate: 19 MiB, two passes, one
-//! lane. The hash is a PHC string, so other parameters can follow without losing anybody.
+//! lane. The hash is a PHC string, so other parameters can follow without losing any client.
 
 use argon2::Argon2;
 use argon2::password_hash::phc::PasswordHash;
@@ -8,11 +8,11 @@ use engine::secret::{ExposeSecret, SecretString};
 use tokio::sync::Semaphore;
 use tracing::error;
 
-/// Each takes a core and its memory for a while; whoever comes when all are busy waits.
+/// Each takes a core and its memory for a while; the client that comes when all are busy waits.
 static DESKS: Semaphore = Semaphore::const_new(2);
 
-/// What a password of nobody is compared with: it costs what a real one costs, and no password is known for it.
-const NOBODY: &str =
+/// What a password of no client is compared with: it costs what a real one costs, and no password is known for it.
+const UNKNOWN_USER: &str =
     "$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
 
 pub(super) async fn hash(password: &SecretString) -> String {
@@ -31,25 +31,25 @@ pub(super) async fn is_good(password: &SecretString, hash: Option<&str>) -> bool
     COMPARED.with(|count| count.set(count.get() + 1));
     let password = password.clone();
     let is_somebody = hash.is_some();
-    let hash = hash.unwrap_or(NOBODY).to_owned();
+    let hash = hash.unwrap_or(UNKNOWN_USER).to_owned();
     let matches = apart(move || match PasswordHash::new(&hash) {
         Ok(hash) => Argon2::default().verify_password(password.expose_secret().as_bytes(), &hash).is_ok(),
         Err(error) => {
-            error!(%error, "the hash of a password cannot be read; set a new password");
+            error!(%error, "password hash unreadable; set a new password");
             false
         }
     });
     matches.await && is_somebody
 }
 
-/// Off the threads that serve requests. The desk is free when the work is done, also when nobody waits any more.
+/// Off the threads that serve requests. The desk is free when the work is done, also when no client waits any more.
 async fn apart<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
-    let shared = DESKS.acquire().await.expect("nobody closes it");
+    let shared = DESKS.acquire().await.expect("it is never closed");
     let done = tokio::task::spawn_blocking(move || {
         let _shared = shared;
         work()
     });
-    done.await.expect("it does not panic, and is cancelled only when nobody waits for it")
+    done.await.expect("it does not panic, and is cancelled only when no caller waits for it")
 }
 
 #[cfg(test)]
@@ -78,7 +78,7 @@ mod tests {
     async fn a_password_fits_its_hash_and_no_other_does() {
         let password = SecretString::from("correct horse battery");
         let (one, other) = (hash(&password).await, hash(&password).await);
-        assert!(one.starts_with(FORM) && one.len() == NOBODY.len(), "{one}");
+        assert!(one.starts_with(FORM) && one.len() == UNKNOWN_USER.len(), "{one}");
         assert_ne!(one, other, "each has a salt of its own");
         assert!(is_good(&password, Some(&one)).await && is_good(&password, Some(&other)).await);
         assert!(!is_good(&SecretString::from("correct horse batterz"), Some(&one)).await);
@@ -93,8 +93,8 @@ mod tests {
 
     #[test]
     fn no_one_costs_what_someone_costs() {
-        assert!(NOBODY.starts_with(FORM));
-        assert!(PasswordHash::new(NOBODY).is_ok());
+        assert!(UNKNOWN_USER.starts_with(FORM));
+        assert!(PasswordHash::new(UNKNOWN_USER).is_ok());
     }
 
     #[tokio::test(flavor = "multi_thread")]

@@ -42,7 +42,7 @@ pub(crate) async fn change_my_password(
 ) -> Result<impl IntoResponse, Failure> {
     let no_password = || {
         let detail =
-            "only somebody who signs in with a password has one to change; a token is replaced instead";
+            "only a user who signs in with a password has one to change; a token is replaced instead";
         Failure::new(Code::NoPassword, detail)
     };
     let name = caller.name;

@@ -38,7 +38,7 @@ const COMMON: [&str; 25] = [
     "welcome12345",
 ];
 
-/// Letters and digits that nobody takes for one another, read aloud or on paper.
+/// Letters and digits that no client takes for one another, read aloud or on paper.
 const READABLE: &[u8; 31] = b"abcdefghjkmnpqrstuvwxyz23456789";
 const GROUPS: usize = 4;
 const GROUP_CHARS: usize = 5;
@@ -84,7 +84,7 @@ mod tests {
 
     #[track_caller]
     fn check_weakness(password: &str, expect: Option<&str>) {
-        let found = weakness(password, "Somebody.Somewhere");
+        let found = weakness(password, "Someone.Somewhere");
         assert_eq!(found.is_some(), expect.is_some(), "{password:?}: {found:?}");
         assert!(found.unwrap_or_default().contains(expect.unwrap_or_default()), "{password:?}");
     }
@@ -97,7 +97,7 @@ mod tests {
         check_weakness(&"ab".repeat(64), None);
         check_weakness(&"ab".repeat(65), Some("12 to 128"));
         check_weakness("", Some("12 to 128"));
-        check_weakness("somebody.SOMEWHERE", Some("name"));
+        check_weakness("someone.SOMEWHERE", Some("name"));
         check_weakness("PasswordPassword", Some("many people"));
         check_weakness("zzzzzzzzzzzzzzz", Some("many people"));
     }

@@ -26,7 +26,7 @@ use crate::sandbox_access::check_change;
         (status = NOT_FOUND, body = crate::wire::Problem, content_type = "application/problem+json",
          description = "There is none: `token-not-found`."),
         (status = CONFLICT, body = crate::wire::Problem, content_type = "application/problem+json",
-         description = "Nobody could manage tokens any more: `last-admin`."),
+         description = "No admin token would be left: `last-admin`."),
     )
 )]
 pub(crate) async fn delete_token(

@@ -17,7 +17,7 @@ use crate::draft::Draft;
 /// What became of one write of a batch.
 pub(super) enum WriteResult {
     Done(Result<Receipt, StoreError>),
-    /// Somebody else has the key or the resource: it has to be looked at alone.
+    /// Another transaction has the key or the resource: it has to be looked at alone.
     Contested,
 }
 

@@ -48,7 +48,7 @@ pub(super) struct Claimer {
 #[derive(Default)]
 struct ClaimContext {
     turns: Turns,
-    /// What a claim without an answer may have taken, for this node. Nobody works on that.
+    /// What a claim without an answer may have taken, for this node. No node works on that.
     unanswered: Option<(NodeId, Vec<Uuid>)>,
 }
 
@@ -105,7 +105,7 @@ impl Claimer {
         }
     }
 
-    /// Where a commit had no answer, its operations may be ours on paper while nobody here knows of them.
+    /// Where a commit had no answer, its operations may be ours on paper while no transaction here knows of them.
     async fn release_unanswered(&self, context: &mut ClaimContext) -> Result<(), StoreError> {
         let Some((node, ids)) = &context.unanswered else { return Ok(()) };
         let released = released(&self.line.read(sql::RELEASE, &[&node.0, ids]).await?);
@@ -180,7 +180,7 @@ fn first_time(rows: &[Row]) -> Option<Timestamp> {
     rows.first().map(|row| Timestamp(row.get(0)))
 }
 
-/// Locks the oldest that nobody else is just claiming.
+/// Locks the oldest that no other transaction is just claiming.
 async fn oldest(
     session: &SessionOptions,
     asked: ClaimHistory,
@@ -279,7 +279,7 @@ fn signal_text((key, found): (String, Vec<String>)) -> Option<SignalText> {
     Some(SignalText { key, payload, number: number.parse().ok()? })
 }
 
-/// What cannot be read stops nobody else: it waits for a person.
+/// What cannot be read stops no other transaction: it waits for a person.
 async fn put_down(session: &SessionOptions, broken: &[RowError]) -> Result<(), TransactionFailure> {
     for RowError { id, reason } in broken {
         error!(operation.id = %id, "operation {id} is stuck: {reason}");

@@ -1,7 +1,7 @@
 //! Everybody's writes, many to a transaction.
 //!
 //! A committer takes everything that is queued, writes it, and answers each caller after the commit. An
-//! operation has at most one write under way, because whoever runs it waits for the answer.
+//! operation has at most one write under way, because the node that runs it waits for the answer.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
@@ -352,7 +352,7 @@ fn deliver(part: Vec<Job>, answers: Vec<WriteResult>) -> Vec<Job> {
 
 pub(super) fn refuse(part: Vec<Job>, error: &StoreError) {
     if error.may_heal() {
-        warn!(%error, "cannot commit {} writes", part.len());
+        warn!(%error, "committing {} writes failed", part.len());
     }
     for job in part {
         job.answer(Err(error.clone()));

@@ -25,7 +25,7 @@ const PAUSE_MAX: Duration = Duration::from_secs(1);
 
 pub(super) type Param<'a> = &'a (dyn ToSql + Sync);
 
-/// For all: nobody waits for ever, and what a lost client left behind is not locked for long. An
+/// For all: no transaction waits for ever, and what a lost client left behind is not locked for long. An
 /// acknowledgement is a promise, so a server that commits lazily is asked not to.
 const SETTINGS: &str = "
     set statement_timeout = '10s';
@@ -169,7 +169,7 @@ impl SessionOptions {
     }
 }
 
-/// Kills the session when whoever works on a transaction goes away in the middle of it, because the next one
+/// Kills the session when the node that works on a transaction goes away in the middle of it, because the next one
 /// would find itself in that transaction.
 pub(super) struct Unfinished<'a>(Option<&'a SessionOptions>);
 
@@ -191,7 +191,7 @@ impl Drop for Unfinished<'_> {
     }
 }
 
-/// A place for one connection, which is opened when somebody needs it and is not open.
+/// A place for one connection, which is opened when a transaction needs it and is not open.
 pub(super) struct Connection {
     target: Arc<DatabaseTarget>,
     role: ConnectionRole,
@@ -243,7 +243,7 @@ impl Connection {
                     .connect_error
                     .as_ref()
                     .map_or(PAUSE_MIN, |connect_error| next_pause(connect_error.pause));
-                warn!(%error, "cannot connect to the database");
+                warn!(%error, "connecting to the database failed");
                 state.connect_error =
                     Some(ConnectError { error: error.clone(), until: Instant::now() + pause, pause });
                 Err(error)

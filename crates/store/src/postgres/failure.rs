@@ -13,7 +13,7 @@ pub(super) enum TransactionFailure {
     Data(StoreError),
     /// Others were in the way. Nothing was written, and the same may work in a moment.
     Clash(String),
-    /// Somebody holds a row or a lock for longer than one waits. Nothing was written.
+    /// A transaction holds a row or a lock for longer than one waits. Nothing was written.
     Locked(String),
     /// It is not about the data. Whether it happened is unknown.
     Down(StoreError),

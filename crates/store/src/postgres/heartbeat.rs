@@ -1,4 +1,4 @@
-//! Being alive, and what becomes free when somebody is not.
+//! Being alive, and what becomes free when a transaction is not.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
@@ -42,7 +42,7 @@ struct Wire {
     wake_up: Arc<Notify>,
     /// What is sent in one go must not be mixed with what another caller sends.
     turn: Mutex<()>,
-    /// Held while somebody looks for dead nodes and control requests.
+    /// Held while a user looks for dead nodes and control requests.
     attending: Mutex<()>,
     /// This node may own something. One that owns nothing gets no control requests and looks less often.
     is_busy: AtomicBool,

@@ -1,4 +1,4 @@
-//! Hears when another process has put something down that anybody may take.
+//! Hears when another process has put something down that any transaction may take.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,13 +20,13 @@ pub(super) async fn listen(target: Arc<DatabaseTarget>, wake_up: Arc<Notify>) {
         match SessionOptions::open(&target, LISTENER, Some(Arc::clone(&wake_up))).await {
             Ok(mut session) => {
                 if session.say(sql::LISTEN).await.is_ok() {
-                    // Nobody knows what was told before we listened.
+                    // It is unknown what was told before we listened.
                     wake_up.notify_one();
                     pause = Duration::ZERO;
                     session.closed().await;
                 }
             }
-            Err(error) => debug!(%error, "cannot listen to the database"),
+            Err(error) => debug!(%error, "listening for database notifications failed"),
         }
         pause = next_pause(pause);
         sleep(pause).await;

@@ -1,4 +1,4 @@
-//! Writes to rows that somebody holds, such as a person in a transaction of `psql`. They wait in a queue of their
+//! Writes to rows that a transaction holds, such as a person in a transaction of `psql`. They wait in a queue of their
 //! own, so that no other write waits with them.
 
 use std::collections::HashSet;

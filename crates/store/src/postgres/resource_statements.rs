@@ -21,8 +21,8 @@ macro_rules! relabel {
     };
 }
 
-/// Nobody else makes a resource of one of these names: what is absent stays absent. Always in the same order,
-/// so that nobody waits in a circle; the first number keeps them apart from the locks of keys.
+/// No other transaction makes a resource of one of these names: what is absent stays absent. Always in the same order,
+/// so that no transaction waits in a circle; the first number keeps them apart from the locks of keys.
 pub(super) const LOCK_NAMES: &str = "
     select pg_advisory_xact_lock(7301947, bucket) from (
         select distinct hashtext(name) & 1023 as bucket from unnest($1::text[]) as name order by bucket

@@ -1,4 +1,4 @@
-//! What is saved, as text, on a connection of its own: a look through everything delays nobody.
+//! What is saved, as text, on a connection of its own: a look through everything delays no transaction.
 
 use std::collections::HashMap;
 use std::sync::Arc;

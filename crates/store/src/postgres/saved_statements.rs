@@ -42,7 +42,7 @@ pub(super) const RESEAL_EVENT: &str = "
     update journal set body = $3 where operation = $1 and seq = $4 and body = $2
         and (exists (select 1 from unfinished) or exists (select 1 from finished))
     returning 1";
-/// Another version, so that whoever read the record before looks again.
+/// Another version, so that the transaction that read the record before looks again.
 pub(super) const RESEAL_RECORD: &str = "
     update resources set record = $3, version = version + 1 where name = $1 and record = $2
         and not exists (select 1 from operations where resource = $1 and not queued and owner is not null)

@@ -1,5 +1,5 @@
 //! Writes that need a look first: control requests, signals, records of resources, and creates that come with a record
-//! or whose key or resource somebody else has.
+//! or whose key or resource another transaction has.
 
 use engine::store::{ControlRequest, Create, QUEUED, Receipt, StoreError, Touch, Write};
 use engine::{OperationId, Phase, PhaseVerb, Timestamp};
@@ -161,7 +161,7 @@ async fn holder(
     Ok(found.first().map(|row| OperationId(row.get(0))))
 }
 
-/// `false` when somebody else got the resource after we looked.
+/// `false` when another request got the resource after we looked.
 async fn insert(session: &SessionOptions, create: &Create, queued: bool) -> Result<bool, TransactionFailure> {
     let owner = create.owner.filter(|_| !queued).map(|node| node.0);
     let due_at = (!queued && owner.is_none()).then_some(create.created_at.0);

@@ -35,7 +35,7 @@ pub(super) const GIVEN: &str = "
     select j.operation from unnest($1::uuid[], $2::int4[]) as a (id, seq)
     join journal j on j.operation = a.id and j.seq = a.seq";
 
-/// Those whose row nobody holds, or that have none.
+/// Those whose row no transaction holds, or that have none.
 pub(super) const UNLOCKED: &str = "
     with free as materialized (
         select id from operations where id = any($1::uuid[]) for update skip locked
@@ -96,7 +96,7 @@ pub(super) const TAKE_SIGNALS: &str = "
 /// that the node owns.
 ///
 /// A control request that has not been heard wakes at once, and any other is cleared. A signal that came before
-/// the wait wakes too. The clock of whoever asked may be ahead, so the database's clock limits when that is.
+/// the wait wakes too. The clock of the transaction that asked may be ahead, so the database's clock limits when that is.
 pub(super) const PARK: &str = concat!(
     "update operations o set
         owner = null,
@@ -166,8 +166,8 @@ pub(super) const AUDIT: &str = "
     insert into audit (at, who, action, target, result, request)
     select * from unnest($1::int8[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[])";
 
-/// The locks of these keys. Always in the same order, so that nobody waits in a circle; the first number
-/// keeps them apart from anybody else's locks.
+/// The locks of these keys. Always in the same order, so that no transaction waits in a circle; the first number
+/// keeps them apart from any other transaction's locks.
 macro_rules! locks {
     ($lock:literal) => {
         concat!(
@@ -180,7 +180,7 @@ macro_rules! locks {
     };
 }
 
-/// Between somebody who begins to wait for a key and somebody who signals it: one of them sees the other.
+/// Between a user who begins to wait for a key and a user who signals it: one of them sees the other.
 pub(super) const SHARE_KEYS: &str = locks!("pg_advisory_xact_lock_shared");
 pub(super) const LOCK_KEYS: &str = locks!("pg_advisory_xact_lock");
 
@@ -189,7 +189,7 @@ pub(super) const USE_KEY: &str = "
     insert into idempotency (scope, key, operation, digest, at) values ($1, $2, $3, $4, $5)
     on conflict do nothing";
 pub(super) const UNUSE_KEY: &str = "delete from idempotency where scope = $1 and key = $2 and operation = $3";
-/// Whoever holds the resource cannot finish before we have queued.
+/// The transaction that holds the resource cannot finish before we have queued.
 pub(super) const HOLDER: &str = "select id from operations where resource = $1 and not queued for share";
 pub(super) const CREATE_ONE: &str = "
     insert into operations (id, workflow, tenant, resource, params, phase, owner, epoch, queued, orphaned,
@@ -238,7 +238,7 @@ pub(super) const JOIN: &str = concat!(
     now!(),
     " + $2) on conflict (id) do update set lease_until = excluded.lease_until"
 );
-// Whoever frees something never waits for a row that others hold. A node whose row is held is forgotten when its
+// The operator who frees something never waits for a row that others hold. A node whose row is held is forgotten when its
 // lease is over; an operation that was left out belongs to a node that is gone, and `FREE_DEAD` finds it.
 pub(super) const FORGET: &str =
     "delete from nodes where id in (select id from nodes where id = $1 for update skip locked)";
@@ -322,7 +322,7 @@ pub(super) const LOOK: &str = concat!(
 );
 pub(super) const NEXT_DUE: &str =
     concat!("select due_at from operations where ", free!(), " order by due_at limit 1");
-/// The next one that nobody else holds.
+/// The next one that no other transaction holds.
 pub(super) const NEXT_FREE: &str = concat!(
     "select due_at from operations where ",
     free!(),

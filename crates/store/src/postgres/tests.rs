@@ -166,6 +166,6 @@ async fn a_wrong_address_is_refused_without_its_password() {
             "{text}"
         );
     }
-    let nobody = PostgresStore::migrate("postgres://127.0.0.1:1/db").await;
-    assert!(matches!(nobody, Err(StoreError::Unavailable(_))), "{nobody:?}");
+    let unknown = PostgresStore::migrate("postgres://127.0.0.1:1/db").await;
+    assert!(matches!(unknown, Err(StoreError::Unavailable(_))), "{unknown:?}");
 }

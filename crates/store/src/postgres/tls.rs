@@ -171,7 +171,7 @@ fn connector(verifier: Arc<dyn ServerCertVerifier>) -> Result<MakeRustlsConnect,
     Ok(MakeRustlsConnect::new(config))
 }
 
-/// For `allow`, `prefer` and `require`: nobody reads along, but the server may be anybody.
+/// For `allow`, `prefer` and `require`: no transaction reads along, but the server may be any transaction.
 #[derive(Debug)]
 struct Unverified(Arc<CryptoProvider>);
 

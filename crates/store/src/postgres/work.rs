@@ -78,7 +78,7 @@ pub(super) struct Job {
 
 impl Job {
     pub(super) fn answer(self, answer: Result<Receipt, StoreError>) {
-        // Whoever asked may have gone away; what is saved stays saved.
+        // The transaction that asked may have gone away; what is saved stays saved.
         let _ = self.caller.send(answer);
     }
 }

@@ -32,7 +32,7 @@ pub(super) fn apply(transaction: &Transaction<'_>, draft: &Draft) -> Result<Rece
     Ok(receipt)
 }
 
-/// The number of an event is given once. A second time means that somebody else owns the operation.
+/// The number of an event is given once. A second time means that another transaction owns the operation.
 pub(super) fn append(db: &Connection, id: OperationId, event: &Event, body: &str) -> Result<(), StoreError> {
     let mut statement = db.prepare_cached(sql::APPEND).map_err(fault)?;
     match statement.execute(params![id.0.as_bytes(), event.seq, event.at.0, body]) {

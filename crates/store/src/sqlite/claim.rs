@@ -1,4 +1,4 @@
-//! Taking what is due, fairly, and freeing what nobody runs any more.
+//! Taking what is due, fairly, and freeing what no node runs any more.
 
 use std::time::Duration;
 

@@ -29,7 +29,7 @@ pub(super) const RESEAL_ARCHIVED: &str = "update archive set params = ?3 where i
 pub(super) const RESEAL_EVENT: &str = "
     update journal set body = ?3 where operation = ?1 and seq = ?4 and body = ?2
         and not exists (select 1 from operations where id = ?1 and owner is not null)";
-/// Another version, so that whoever read the record before looks again.
+/// Another version, so that the transaction that read the record before looks again.
 pub(super) const RESEAL_RECORD: &str = "
     update resources set record = ?3, version = version + 1 where name = ?1 and record = ?2
         and not exists (select 1 from operations where resource = ?1 and queued = 0 and owner is not null)";

@@ -42,7 +42,7 @@ pub(super) const SET_PHASE: &str = "
 /// A later signal of the same key has a greater number.
 pub(super) const TAKE_SIGNAL: &str = "delete from signals where key = ?1 and number = ?2";
 
-/// What whoever holds an operation has to know before it lets go. `returning` would be shorter, but costs a
+/// What the transaction that holds an operation has to know before it lets go. `returning` would be shorter, but costs a
 /// table of its own for each statement.
 pub(super) const HELD: &str =
     "select wish_number, wish_at, resource from operations where id = ?1 and owner = ?2 and epoch = ?3";

@@ -66,7 +66,7 @@ where
     }
 
     fn answer(self: Box<Self>, committed: Result<(), StoreError>) {
-        // Whoever asked may have gone away; what is saved stays saved.
+        // The transaction that asked may have gone away; what is saved stays saved.
         let _ = self.caller.send(WriteReply { found: committed.and(self.found), _work: self.work });
     }
 
@@ -214,11 +214,11 @@ impl WriteQueue {
     fn settle(&mut self, mut batch: Vec<Box<dyn QueuedWrite>>) {
         let mut outcome = self.transaction(&mut batch, Mode::Plain);
         if matches!(outcome, Err(StoreError::Refused(_))) {
-            // Somebody's data is no good. With a savepoint around each, it harms only its own errand.
+            // A user's data is no good. With a savepoint around each, it harms only its own errand.
             outcome = self.transaction(&mut batch, Mode::EachApart);
         }
         if let Err(error) = &outcome {
-            warn!(%error, "cannot commit {} writes", batch.len());
+            warn!(%error, "committing {} writes failed", batch.len());
             self.recover(error);
         }
         for queued_write in batch {

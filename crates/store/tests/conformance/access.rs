@@ -64,7 +64,7 @@ pub(crate) async fn a_shared_value_changes_only_for_who_knows_it(store: &dyn Ful
     assert_eq!(store.shared("ring").await.unwrap(), None);
     assert!(!store.share("ring", Some("one"), "two").await.unwrap(), "there is nothing to change");
     assert!(store.share("ring", None, "one").await.unwrap());
-    assert!(!store.share("ring", None, "other").await.unwrap(), "somebody was faster");
+    assert!(!store.share("ring", None, "other").await.unwrap(), "a client was faster");
     assert!(!store.share("ring", Some("other"), "two").await.unwrap());
     assert!(store.share("ring", Some("one"), "two").await.unwrap());
     assert_eq!(store.shared("ring").await.unwrap().as_deref(), Some("two"));

@@ -6,7 +6,7 @@ use crate::store_fixture::FullStore;
 
 const VERBS: [PhaseVerb; 4] = [PhaseVerb::Cancel, PhaseVerb::Pause, PhaseVerb::Resume, PhaseVerb::Retry];
 
-/// An operation in this phase that nobody owns.
+/// An operation in this phase that no node owns.
 async fn in_phase(store: &dyn FullStore, wanted: Phase) -> OperationId {
     let hold = running(store, new_node()).await;
     if wanted.is_final() {

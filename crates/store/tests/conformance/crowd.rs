@@ -66,7 +66,7 @@ pub(crate) async fn a_finish_and_a_create_at_the_same_moment_leave_no_one_waitin
     finishes_meet_creates(store, store).await;
 }
 
-/// Whoever queues in the moment in which the holder finishes gets the resource.
+/// The transaction that queues in the moment in which the holder finishes gets the resource.
 pub(crate) async fn finishes_meet_creates(one: &dyn Store, two: &dyn Store) {
     let node = joined(one).await;
     let round = async |n: usize| {

@@ -89,8 +89,8 @@ pub(crate) async fn a_change_ends_sessions_by_password_only(store: &dyn FullStor
     assert_eq!(store.find_user("ann").await.unwrap(), Some(expect));
     assert_eq!(digests(store, Some("ann")).await, ["ann by oidc", "ann by token"]);
     assert_eq!(digests(store, Some("ben")).await.len(), 3);
-    assert_eq!(store.change_user("nobody", &change).await, Ok(AdminChange::Missing));
-    assert_eq!(store.find_user("nobody").await.unwrap(), None);
+    assert_eq!(store.change_user("unknown", &change).await, Ok(AdminChange::Missing));
+    assert_eq!(store.find_user("unknown").await.unwrap(), None);
 }
 
 pub(crate) async fn who_is_removed_loses_its_sessions_by_password(store: &dyn FullStore) {
@@ -115,8 +115,8 @@ pub(crate) async fn the_attempt_that_makes_the_limit_locks(store: &dyn FullStore
     }
     assert_eq!(counted(store).await, (0, Some(at(70))));
     assert_eq!(store.find_user("ben").await.unwrap(), Some(user("ben", Role::Reader)));
-    let nobody = store.begin_attempt("nobody", LIMIT, at(10), at(70)).await.unwrap();
-    assert_eq!(nobody, None);
+    let unknown = store.begin_attempt("unknown", LIMIT, at(10), at(70)).await.unwrap();
+    assert_eq!(unknown, None);
 }
 
 pub(crate) async fn a_locked_attempt_does_not_count(store: &dyn FullStore) {
@@ -135,7 +135,7 @@ pub(crate) async fn a_good_password_and_a_change_unlock(store: &dyn FullStore) {
     assert!(store.add_user(&locked).await.unwrap());
     store.clear_attempts("ann").await.unwrap();
     assert_eq!(counted(store).await, (0, None));
-    store.clear_attempts("nobody").await.unwrap();
+    store.clear_attempts("unknown").await.unwrap();
 
     assert_eq!(store.remove_user("ann").await, Ok(AdminChange::Done));
     assert!(store.add_user(&locked).await.unwrap());
@@ -176,7 +176,7 @@ pub(crate) async fn fifty_attempts_at_once_lock_once(store: &dyn FullStore) {
     assert!(store.add_user(&user("ann", Role::Reader)).await.unwrap());
     let attempts = join_all((0..50).map(|_| attempt(store, 10))).await;
     let free = attempts.iter().filter(|before| before.locked_until.is_none()).count();
-    assert_eq!(free, LIMIT as usize, "so many may look at the password, and nobody else");
+    assert_eq!(free, LIMIT as usize, "so many may look at the password, and no other client");
     assert_eq!(counted(store).await, (0, Some(at(70))));
 }
 
@@ -196,7 +196,7 @@ pub(crate) async fn sessions_are_newest_first(store: &dyn FullStore) {
     assert_eq!(store.sessions(None, 2).await.unwrap(), newest[..2]);
     assert_eq!(digests(store, Some("ann")).await, ["digest 4", "digest 2", "digest 0"]);
     assert_eq!(store.sessions(Some("ben"), 1).await.unwrap(), newest[..1]);
-    assert!(store.sessions(Some("nobody"), 100).await.unwrap().is_empty());
+    assert!(store.sessions(Some("unknown"), 100).await.unwrap().is_empty());
     assert_eq!(store.find_session("digest 3").await.unwrap().as_ref(), Some(&sessions[3]));
     assert!(store.remove_session("digest 3").await.unwrap());
     assert!(!store.remove_session("digest 3").await.unwrap());

@@ -1,4 +1,4 @@
-//! Somebody outside the engine holds a row in a transaction, for as long as it likes: a person in `psql`, or a
+//! A transaction outside the engine holds a row in a transaction, for as long as it likes: a person in `psql`, or a
 //! process that was stopped in the middle of a commit. Everything else goes on.
 
 use std::sync::Arc;
@@ -91,7 +91,7 @@ async fn a_claim_passes_by_what_is_held() {
     assert_eq!(claims.operations.iter().map(|claimed| claimed.id).collect::<Vec<_>>(), [free.id]);
     let claims = timeout(SOON, store.claim(node, at(10), 10)).await.unwrap().unwrap();
     assert!(claims.operations.is_empty());
-    assert_eq!(claims.next_due, Some(at(500)), "whoever waits for what is held asks again at once");
+    assert_eq!(claims.next_due, Some(at(500)), "the client that waits for what is held asks again at once");
     drop(lock);
     let freed = async { while claim(&*store, node, at(10)).await.is_empty() {} };
     timeout(LONG, freed).await.unwrap();
@@ -114,7 +114,7 @@ async fn a_release_passes_by_what_is_held_and_says_so() {
     assert_eq!(show(&*store, held.id).await.summary.owner, None);
 }
 
-/// One thing of each kind that a transaction can hold, and somebody who wants to write it.
+/// One thing of each kind that a transaction can hold, and a user who wants to write it.
 struct LockKind {
     what: &'static str,
     rows: String,
@@ -188,7 +188,7 @@ async fn whatever_is_held_everything_else_goes_on() {
     let node = joined(&*store).await;
     for LockKind { what, rows, write } in one_of_each(&store, node).await {
         let lock = hold(&url, &rows).await;
-        // Whoever wants the row is in the queue of a committer before anything else is.
+        // The transaction that wants the row is in the queue of a committer before anything else is.
         let mut writer = write.map(|write| store.commit(write));
         let written = writer.as_mut().and_then(FutureExt::now_or_never);
         assert_eq!(written, None);
@@ -226,7 +226,7 @@ async fn writes_wait_for_what_is_held_and_no_one_waits_with_them() {
     assert_eq!(show(&*store, holds[77].id).await.summary.due_at, Some(at(5)));
 }
 
-/// An idle engine looks for work a few times in a second. It does not ask more often because somebody holds an
+/// An idle engine looks for work a few times in a second. It does not ask more often because a transaction holds an
 /// operation that is due.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_engine_does_not_spin_on_what_is_held() {

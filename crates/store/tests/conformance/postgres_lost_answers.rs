@@ -1,4 +1,4 @@
-//! A commit that the database made and nobody heard of.
+//! A commit that the database made and no transaction heard of.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -83,5 +83,5 @@ async fn what_a_claim_without_an_answer_took_is_claimed_again() {
     assert_eq!(claim(&*direct, other, LATE).await.len(), 0, "the claim did happen");
     let again = timeout(LONG, claim(&*store, node, LATE)).await.unwrap();
     assert_eq!(again.iter().map(|claimed| claimed.id).collect::<Vec<_>>(), [id]);
-    assert!(again[0].orphaned, "nobody knows what was done with it in between");
+    assert!(again[0].orphaned, "it is unknown what was done with it in between");
 }

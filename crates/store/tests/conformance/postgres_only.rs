@@ -95,7 +95,7 @@ async fn the_resource_of_one_process_is_busy_for_the_other() {
     }
 }
 
-/// Creates, cancels and finishes of one resource meet in every order; nobody may be left in the queue.
+/// Creates, cancels and finishes of one resource meet in every order; no transaction may be left in the queue.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_one_is_forgotten_in_a_queue() {
     let url = new_database();
@@ -120,7 +120,7 @@ async fn no_one_is_forgotten_in_a_queue() {
         }
     };
     let all = async { tokio::join!(join_all(makers), finisher) };
-    timeout(LONG, all).await.expect("somebody waits in the queue, and nobody holds the resource");
+    timeout(LONG, all).await.expect("a client waits in the queue, and no client holds the resource");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -189,7 +189,7 @@ async fn an_expired_lease_frees_what_its_node_owned() {
     assert_eq!((claimed.id, claimed.orphaned, claimed.seq), (hold.id, true, 2));
     assert_eq!(append(&*store, hold.id, 2).await, Err(StoreError::Fenced));
 
-    // Somebody who is late but still there keeps what it has.
+    // A user who is late but still there keeps what it has.
     raw.execute("update nodes set lease_until = 1 where id = $1", &[&alive.0]).await.unwrap();
     assert_eq!(store.heartbeat(alive, LEASE).await, Ok(Vec::new()));
     assert_eq!(show(&*store, mine.id).await.summary.owner, Some(alive));

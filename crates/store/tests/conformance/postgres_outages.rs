@@ -16,7 +16,7 @@ use crate::store_fixture::new_database;
 
 const A_MOMENT: Duration = Duration::from_millis(10);
 
-/// Somebody who writes one event after the other to one operation, whatever happens.
+/// A user who writes one event after the other to one operation, whatever happens.
 struct Scribe {
     id: OperationId,
     /// The last number that was acknowledged.
@@ -28,7 +28,7 @@ impl Scribe {
     async fn write(&self, store: &PostgresStore, stop: &AtomicBool) {
         while !stop.load(Ordering::Relaxed) {
             match append(store, self.id, self.seq.load(Ordering::Relaxed) + 1).await {
-                // Fenced: it had happened after all, and nobody could tell us.
+                // Fenced: it had happened after all, and no transaction could tell us.
                 Ok(_) | Err(StoreError::Fenced) => drop(self.seq.fetch_add(1, Ordering::Relaxed)),
                 Err(StoreError::Unavailable(_)) => {
                     self.failures.fetch_add(1, Ordering::Relaxed);
@@ -50,7 +50,7 @@ async fn progress(scribes: &[Scribe]) {
             }
         }
     };
-    timeout(LONG, all).await.expect("somebody does not get on");
+    timeout(LONG, all).await.expect("a client does not get on");
 }
 
 async fn blocking(server: &Arc<PrivatePostgres>, work: fn(&PrivatePostgres)) {

@@ -152,7 +152,7 @@ impl Twins<'_> {
         record_update
     }
 
-    /// Mostly by somebody who knows what is there.
+    /// Mostly by a user who knows what is there.
     async fn resource_write(&mut self, name: &str) -> ResourceWrite {
         let version = self.memory.resource(name).await.unwrap().map(|row| row.version);
         let lags = i64::from(self.dice.chance(10));
@@ -295,7 +295,7 @@ impl Twins<'_> {
         self.hold(found, expect);
     }
 
-    /// Somebody who does not know what happened meanwhile.
+    /// A user who does not know what happened meanwhile.
     async fn stale(&mut self) {
         if self.ids.is_empty() {
             return;

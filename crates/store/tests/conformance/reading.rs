@@ -60,7 +60,7 @@ pub(crate) async fn a_list_keeps_to_every_filter(store: &dyn FullStore) {
     ];
     for phases in phases {
         for workflow in [None, Some("resize")] {
-            for tenant in [None, Some("acme"), Some("nobody")] {
+            for tenant in [None, Some("acme"), Some("unknown")] {
                 for resource in [None, Some("vm-3")] {
                     for (before, from) in [(None, None), (Some(ids[40]), Some(ids[10]))] {
                         let query = OperationQuery {

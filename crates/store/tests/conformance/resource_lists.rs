@@ -111,7 +111,7 @@ fn random_query(dice: &mut StoreRandom, all: &[ExpectedResource]) -> ResourceQue
     let names = if dice.chance(20) { dice.roll(40) } else { 0 };
     ResourceQuery {
         kind: dice.one_of(&["runtime", "runtime", "endpoint", "nothing"]).into(),
-        tenant: dice.chance(30).then(|| dice.one_of(&["acme", "nobody"]).into()),
+        tenant: dice.chance(30).then(|| dice.one_of(&["acme", "unknown"]).into()),
         names: (0..names).map(|_| format!("name {}", dice.roll(COUNT + 20))).collect(),
         labels,
         states,

@@ -266,7 +266,7 @@ pub(crate) async fn who_was_declared_dead_sets_nothing(store: &dyn FullStore) {
             ..finish_of(hold, 2)
         })),
     ];
-    // Somebody else's writes at the same moment go well.
+    // Another user's writes at the same moment go well.
     let others = join_all((0..late.len()).map(|_| running(store, heir))).await;
     for (write, other) in late.into_iter().zip(others) {
         let (refused, fine) = tokio::join!(store.commit(write), append(store, other.id, 2));

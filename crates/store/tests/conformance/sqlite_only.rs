@@ -34,7 +34,7 @@ async fn everything_is_there_after_opening_again() {
         second.list(&OperationQuery { limit: 10, ..OperationQuery::default() }).await.unwrap().len(),
         2
     );
-    // A node of a process that is gone owns nothing any more, even if nobody says its name.
+    // A node of a process that is gone owns nothing any more, even if no transaction says its name.
     let node = joined(&*second).await;
     let claimed = claim_one(&*second, node, LATE).await;
     assert_eq!((claimed.id, claimed.orphaned, claimed.seq), (hold.id, true, 3));

@@ -157,7 +157,7 @@ pub(crate) async fn fifty_who_saw_the_same_version_write_once(store: &dyn FullSt
     }
 }
 
-/// Operations that portray and end meet creates that supersede them. Nobody waits for ever.
+/// Operations that portray and end meet creates that supersede them. No transaction waits for ever.
 pub(crate) async fn ends_and_new_operations_of_the_same_resources_leave_no_one_waiting(
     store: &dyn FullStore,
 ) {
@@ -221,7 +221,7 @@ pub(crate) async fn ends_meet_successors(store: &dyn Store, other_store: &dyn St
         }
     };
     let all = async { tokio::join!(join_all(makers), worker) };
-    tokio::time::timeout(std::time::Duration::from_secs(60), all).await.expect("somebody waits for ever");
+    tokio::time::timeout(std::time::Duration::from_secs(60), all).await.expect("a client waits for ever");
     for name in &names {
         let found = row(store, name).await;
         assert!(found.phase.is_some_and(Phase::is_final), "{found:?}");

@@ -1,4 +1,4 @@
-//! `operations signal`: tells whoever waits for a key.
+//! `operations signal`: tells the operations that wait for a key.
 
 use anyhow::{Context, Result};
 use clap::Args;
@@ -15,7 +15,7 @@ Examples:
   provision-engine operations signal ID approved --payload '{\"by\": \"ann\"}'
   provision-engine operations signal image-ready/42 --payload '{\"image\": \"ami-1\"}'";
 
-/// Send a signal to whoever waits for its key, now or later
+/// Send a signal to the operations that wait for its key, now or later
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct SignalArgs {

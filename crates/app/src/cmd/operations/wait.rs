@@ -57,7 +57,7 @@ impl Goal {
         match (self, phase) {
             (Goal::Success, Phase::Succeeded) | (Goal::Cancelled, Phase::Cancelled) => Some(true),
             (Goal::Paused, Phase::Paused) if !has_control => Some(true),
-            // Somebody just asked it to go on, so it will not stay stuck.
+            // An operator just asked it to go on, so it will not stay stuck.
             (_, Phase::Stuck) if has_control => None,
             (_, phase) if phase.is_final() || phase == Phase::Stuck => Some(false),
             _ => None,

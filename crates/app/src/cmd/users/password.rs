@@ -1,4 +1,4 @@
-//! Reads a password that nobody else sees.
+//! Reads a password that no other user sees.
 
 use std::io::{self, BufRead, IsTerminal, Read, Stdin, Write};
 

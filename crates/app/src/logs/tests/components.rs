@@ -17,7 +17,7 @@ use crate::logs::component_file::{ComponentFile, FileLimits};
 /// 2023-08-28 18:31:34 UTC.
 const MOMENT: i64 = 1_693_247_494;
 
-/// A clock that stands still until somebody turns it.
+/// A clock that stands still until a user turns it.
 #[derive(Default)]
 struct Hands(AtomicI64);
 
@@ -285,7 +285,7 @@ fn a_full_disk_is_told_once_and_stops_no_one() {
         }
     });
     assert_eq!(told.lines().count(), 1, "{told}");
-    assert!(told.contains("cannot write a log; lines are lost until there is room"), "{told}");
+    assert!(told.contains("writing a log file failed; lines are lost until it succeeds"), "{told}");
     assert!(told.contains("engine.log") && told.contains("No space left"), "{told}");
     assert!(fs::symlink_metadata(shelf.path("engine.log")).unwrap().is_symlink());
 }

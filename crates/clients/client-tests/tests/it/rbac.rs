@@ -70,7 +70,7 @@ async fn errors_are_sorted() {
     assert!(matches!(rbac.permissions(&ada()).await, Err(DriverError::Unreachable { .. })));
     arm(json!({"kind": "error", "status": 503, "retry_after_s": 4})).await;
     assert!(matches!(rbac.permissions(&ada()).await, Err(DriverError::Throttled { .. })));
-    let error = rbac.permissions("nobody").await.unwrap_err();
+    let error = rbac.permissions("unknown").await.unwrap_err();
     assert_eq!(error.to_string(), "rbac refused: the header x-rh-identity is not base64");
     assert!(matches!(rbac.permissions("a\nb").await, Err(DriverError::Refused { .. })));
 }

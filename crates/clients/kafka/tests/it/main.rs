@@ -50,7 +50,7 @@ fn main() {
                 .boxed_local(),
             check("no more than a few are open", no_more_than_a_few_are_open(shared)).boxed_local(),
             check("brokers may go and come back", brokers_may_go_and_come_back(&log)).boxed_local(),
-            check("nobody there is told in time", no_one_there_is_told_in_time()).boxed_local(),
+            check("no client there is told in time", no_one_there_is_told_in_time()).boxed_local(),
             check("a producer does without an id", a_producer_does_without_an_id(&log)).boxed_local(),
             check(
                 "events are heard soon after an outage",
@@ -109,7 +109,7 @@ async fn what_is_not_done_comes_again(brokers: &Brokers) {
     assert_eq!(got.each_ref().map(text), ["a", "b", "c"]);
     first.done(&got[2]);
     first.done(&got[0]);
-    // Whoever takes over earlier gets the first one again too.
+    // The consumer that takes over earlier gets the first one again too.
     while committed(&options, &topic).await != Some(1) {
         tokio::task::yield_now().await;
     }
@@ -173,7 +173,7 @@ async fn members_share_the_work(brokers: &Brokers) {
             break;
         }
     }
-    // From now on each has its partitions, and nobody else reads them.
+    // From now on each has its partitions, and no other consumer reads them.
     let got = share_out(&options, &members, round).await;
     let [by_first, by_second] = got.each_ref().map(|all| all.iter().map(text).collect::<BTreeSet<_>>());
     assert_eq!(got.iter().map(Vec::len).sum::<usize>(), SHARED, "a message came twice");
@@ -291,13 +291,13 @@ async fn brokers_may_go_and_come_back(log: &Log) {
         }
     };
     let (got, (), ()) = tokio::join!(consumer.next(), sending, async {
-        log.until(whose, "no broker of kafka can be reached").await;
+        log.until(whose, "no Kafka broker reachable").await;
         brokers.broker_up(-1).unwrap();
     });
     assert_eq!(text(&got), "meanwhile");
     // Told once for each change. While they come back, a connection may be made and lost once more.
-    let gone = log.count(whose, "no broker of kafka can be reached");
-    let back = log.count(whose, "kafka can be reached again");
+    let gone = log.count(whose, "no Kafka broker reachable");
+    let back = log.count(whose, "Kafka broker reachable again");
     assert!((1..=3).contains(&gone) && gone == back, "gone {gone} times, back {back} times");
 }
 
@@ -307,7 +307,7 @@ async fn no_one_there_is_told_in_time() {
     drop(listener);
     let producer =
         Producer::new(&KafkaOptions { brokers, group: "g".into(), ..KafkaOptions::default() }).unwrap();
-    let error = send_by(&producer, "nobody", "a").await.unwrap_err();
+    let error = send_by(&producer, "unknown", "a").await.unwrap_err();
     assert!(matches!(error, DriverError::Unreachable { .. }), "{error}");
 }
 
@@ -318,7 +318,7 @@ async fn a_producer_does_without_an_id(log: &Log) {
     let producer = Producer::new(&options(&brokers, "id")).unwrap();
     let error = send_by(&producer, "id", "a").await.unwrap_err();
     assert!(!error.is_final(), "{error}");
-    assert_eq!(log.count("is_idempotent=false", "made anew"), 1);
+    assert_eq!(log.count("is_idempotent=false", "recreating"), 1);
     send_by(&producer, "id", "a").await.unwrap();
 }
 

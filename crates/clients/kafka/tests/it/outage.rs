@@ -12,8 +12,8 @@ use crate::{Brokers, send_by, text};
 
 const TOPIC: &str = "outage";
 const WHOSE: &str = "the consumer of outage";
-const LOST: &str = "no broker of kafka can be reached";
-const BACK: &str = "kafka can be reached again";
+const LOST: &str = "no Kafka broker reachable";
+const BACK: &str = "Kafka broker reachable again";
 /// Long enough for the client to queue more errors than a reader that pauses after each can work off in time.
 const AWAY: Duration = Duration::from_secs(12);
 /// From the first message that the broker takes until both replicas have heard one.

@@ -179,7 +179,7 @@ impl OpenNebula {
 
 /// Changing.
 impl OpenNebula {
-    /// One virtual core stands for one real one. Without anything to change, nobody is asked.
+    /// One virtual core stands for one real one. Without anything to change, no caller is asked.
     pub async fn resize(&self, who: &NebulaCredentials, id: i32, to: Capacity) -> Result<(), NebulaError> {
         let mut lines = Vec::new();
         lines.extend(to.memory.map(|memory| format!("MEMORY={memory}")));

@@ -15,7 +15,7 @@ pub struct Text {
 enum Author {
     /// We, or an operator of OpenNebula in a template of theirs.
     Trusted,
-    /// Whoever sent the request.
+    /// The caller who sent the request.
     User,
 }
 

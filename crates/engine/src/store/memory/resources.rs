@@ -60,7 +60,7 @@ impl Resources {
         self.by_name.values().map(text).collect()
     }
 
-    /// Another version of the record, so that whoever read it before looks again.
+    /// Another version of the record, so that the caller who read it before looks again.
     pub(super) fn reseal(&mut self, name: &str, record: &str) {
         if let Some(kept) = self.by_name.get_mut(name) {
             record.clone_into(&mut kept.row.record);

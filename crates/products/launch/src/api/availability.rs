@@ -22,7 +22,7 @@ use server::http::body::JsonBody;
     responses(
         (status = OK, description = "It will be looked at."),
         (status = NOT_FOUND, body = wire::Error, description = "There is no such source: `not_found`."),
-        (status = CONFLICT, body = wire::Error, description = "Somebody else does the same: `conflict`."),
+        (status = CONFLICT, body = wire::Error, description = "Another request does the same: `conflict`."),
         (status = BAD_GATEWAY, body = wire::Error, description = "The service that knows the source refused."),
     )
 )]
@@ -34,7 +34,7 @@ pub(crate) async fn check_source(
     if asked.source_id.is_empty() {
         return Err(error::invalid("source_id", "it is missing"));
     }
-    // Nobody leaves rows about what is not there.
+    // No client leaves rows about what is not there.
     let source = accounts::get(&shared.api_parts.launches, &principal.owner, &asked.source_id).await?;
     source_check::ask(&shared.app.engine, &principal.owner, &source.id).await?;
     Ok((StatusCode::OK, about(&format!("{BASE}/sources/{}", source.id))))

@@ -1,4 +1,4 @@
-//! `/azure_offering_template`: what the portal of Azure reads when somebody lets us into their account. The portal
+//! `/azure_offering_template`: what the portal of Azure reads when a client lets us into their account. The portal
 //! comes from another site, without an identity, and takes no compressed answer.
 
 use axum::Json;
@@ -88,7 +88,7 @@ impl AzureOffering {
     get, path = "/azure_offering_template", tag = "sources", operation_id = "azure_offering_template",
     responses(
         (status = OK, body = Object, description = "A template of the Azure Resource Manager."),
-        (status = NOT_FOUND, body = super::wire::Error, description = "Nobody launches in Azure from here."),
+        (status = NOT_FOUND, body = super::wire::Error, description = "Launching in Azure is not configured."),
     )
 )]
 pub(crate) async fn offering_template(

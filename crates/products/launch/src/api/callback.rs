@@ -45,7 +45,7 @@ pub struct LaunchImageReady {
            ("Provision-Engine-Signature" = String, Header,
             description = "`v1=` and the HMAC with SHA-256 of the time, a dot and the body, in hex.")),
     request_body = ImageReady,
-    responses((status = ACCEPTED, description = "Whoever waits for it looks now."))
+    responses((status = ACCEPTED, description = "The launches that wait for it look now."))
 )]
 pub(in crate::api) async fn image_ready(
     State(shared): State<LaunchState>,
@@ -84,7 +84,7 @@ fn received(outcome: Result<image_events::EventResult, ImageEventError>) -> Resu
     match outcome {
         Ok(_) => Ok(StatusCode::ACCEPTED),
         Err(error) => {
-            tracing::warn!(%error, "a callback about an image was not heard");
+            tracing::warn!(%error, "image callback not processed");
             Err(error::unavailable("it cannot be taken now"))
         }
     }

@@ -22,7 +22,7 @@ pub(crate) struct TaggedDocument {
 impl TaggedDocument {
     pub(crate) fn new(name: &str, content: &impl Serialize) -> Result<TaggedDocument, Failure> {
         let body = serde_json::to_vec(content).map_err(|error| {
-            tracing::error!(%error, name, "a document cannot be written");
+            tracing::error!(%error, name, "serializing a document failed");
             Failure::internal()
         })?;
         let digest = Sha256::digest(&body);
@@ -33,7 +33,7 @@ impl TaggedDocument {
         Ok(TaggedDocument { body: body.into(), etag: etag + "\"" })
     }
 
-    /// The document, or 304 for somebody who has it.
+    /// The document, or 304 for a user who has it.
     pub(crate) fn answer(&self, headers: &HeaderMap, max_age: Duration) -> Response {
         let header = |text: &str| HeaderValue::from_str(text).unwrap_or(HeaderValue::from_static(""));
         let caching =

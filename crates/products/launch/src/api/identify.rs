@@ -29,7 +29,7 @@ const X_ORG_ID: HeaderName = HeaderName::from_static("x-org-id");
 /// Of whom it is remembered that they were written down.
 const PEERS_MAX: usize = 1024;
 
-/// Somebody who is not let in.
+/// A user who is not let in.
 pub(crate) enum IdentifyError {
     /// The header is not good. Clients know this as plain text.
     Header(IdentityError),
@@ -60,12 +60,12 @@ impl From<Failure> for IdentifyError {
     }
 }
 
-/// Peers who sent a header that nobody believes, and were written down for it.
+/// Peers who sent a header that no client believes, and were written down for it.
 #[derive(Default)]
 pub(crate) struct Peers(Mutex<HashSet<IpAddr>>);
 
 impl Peers {
-    /// Whether this is the first time. With too many of them, nobody is new any more.
+    /// Whether this is the first time. With too many of them, no client is new any more.
     fn is_new(&self, peer: IpAddr) -> bool {
         let mut peers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         peers.len() < PEERS_MAX && peers.insert(peer)
@@ -79,7 +79,7 @@ pub(crate) async fn identify(shared: &LaunchShared, parts: &Parts) -> Result<Ten
     };
     let org = chosen(&parts.headers, &principal, &shared.api_parts.default_org)?;
     if principal.proof != Proof::Header && !principal.has_permissions() {
-        let cause = format!("{} may do nothing at this door", principal.name);
+        let cause = format!("{} has no permission at this API", principal.name);
         return Err(error::forbidden(cause).hint("use a token with the role launcher").into());
     }
     Ok(TenantPrincipal::new(principal, org, identity))
@@ -102,7 +102,7 @@ async fn authenticate(shared: &LaunchShared, parts: &Parts) -> Result<Proven, Id
     let token = match bearer_token(headers) {
         BearerToken::Found(token) => token,
         BearerToken::Missing => {
-            return Err(error::unauthenticated("nobody is named who asks", false).into());
+            return Err(error::unauthenticated("the request names no user", false).into());
         }
         BearerToken::Unreadable => {
             let cause = "the Authorization header has no bearer token";
@@ -134,14 +134,14 @@ async fn by_header(shared: &LaunchShared, headers: &HeaderMap) -> Result<Proven,
     Ok((Principal::of(Proof::Header, subject), Some(identity)))
 }
 
-/// Somebody may want to pass for somebody else: once for each of them there is a row that says so.
+/// A client may want to pass for another client: once for each of them there is a row that says so.
 async fn write_down(shared: &LaunchShared, peer: Option<IpAddr>, parts: &Parts) {
     let peer = peer.map_or(IpAddr::from([0; 4]), |peer| peer.to_canonical());
     if !shared.peers.is_new(peer) {
-        debug!(%peer, "X-Rh-Identity counted for nothing again");
+        debug!(%peer, "X-Rh-Identity ignored again");
         return;
     }
-    warn!(%peer, "X-Rh-Identity from a peer that is no trusted proxy counts for nothing");
+    warn!(%peer, "X-Rh-Identity ignored: the peer is not a trusted proxy");
     let id = parts.extensions.get::<RequestId>().map(|id| id.0.clone());
     let row = AuditRow {
         at: shared.app.engine.now(),

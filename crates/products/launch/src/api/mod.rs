@@ -1,7 +1,7 @@
 //! The API for launches: machines in clouds, made from images, in the words that clients of the hosted
 //! provisioning service know.
 //!
-//! Whoever asks belongs to an organisation, and sees what belongs to it and nothing else. Who may do what is one
+//! The client that asks belongs to an organisation, and sees what belongs to it and nothing else. Who may do what is one
 //! table, [`rights::RIGHTS`]. What becomes of a request is up to the workflows.
 
 mod availability;
@@ -105,11 +105,11 @@ pub struct LaunchApiParts {
     pub launches: Arc<Launches>,
     /// Whose `X-Rh-Identity` is believed.
     pub trusted_proxies: Networks,
-    /// Who is asked what somebody may do whose identity came in that header.
+    /// Who is asked what a user may do whose identity came in that header.
     pub rbac: Option<Arc<dyn Permissions>>,
     /// A permission that was taken away ends within this time.
     pub permissions_last: Duration,
-    /// What they may do while there is nobody to ask.
+    /// What they may do while there is no client to ask.
     pub header_permissions: Vec<Permission>,
     /// On whose behalf our own tokens act.
     pub default_org: String,
@@ -142,7 +142,7 @@ impl Default for BuildInfo {
 }
 
 impl LaunchApiParts {
-    /// Open to our own tokens, and to nobody else.
+    /// Open to our own tokens, and to no other client.
     pub fn new(launches: Arc<Launches>) -> LaunchApiParts {
         LaunchApiParts {
             launches,

@@ -108,7 +108,7 @@ fn complete(operation: &mut Operation, right: &LaunchRight) {
     }
     add_errors::<Insights>(operation, "v1.ResponseError", &error_responses);
     let needs = match right.needs {
-        Needs::Nothing => "Nobody is asked who they are.".to_owned(),
+        Needs::Nothing => "No authentication.".to_owned(),
         Needs::Signature => "Needs a signature in place of an identity.".to_owned(),
         Needs::Identity => "Needs an organisation, and no permission.".to_owned(),
         Needs::May(resource, verb) => format!("Needs the permission `{}`.", permission(resource, verb)),

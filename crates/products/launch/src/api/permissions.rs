@@ -1,4 +1,4 @@
-//! What somebody may do whose identity came in a header: somebody else knows, and is asked once in a while.
+//! What a user may do whose identity came in a header: another client knows, and is asked once in a while.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ const PERMISSIONS_MAX: usize = 500;
 /// Knows what people may do.
 #[async_trait]
 pub trait Permissions: Send + Sync + 'static {
-    /// The error is for the log; callers learn only that nobody knows now.
+    /// The error is for the log; callers learn only that it is unknown now.
     async fn of(&self, identity_header: &str) -> Result<Vec<Permission>, String>;
 }
 
@@ -31,11 +31,11 @@ impl Permissions for Rbac {
     }
 }
 
-/// What was granted a moment ago. The key is the digest of the whole header: whoever differs in anything is
-/// somebody else, so that nobody ever has the permissions of their neighbour.
+/// What was granted a moment ago. The key is the digest of the whole header: the client that differs in anything is
+/// another client, so that no client ever has the permissions of their neighbour.
 pub(crate) type PermissionCache = TtlCache<[u8; 32], Arc<[Permission]>>;
 
-/// Asks, or remembers. Nobody to ask means what the settings say.
+/// Asks, or remembers. No client to ask means what the settings say.
 pub(crate) async fn granted(
     shared: &LaunchShared,
     identity_header: &str,
@@ -49,7 +49,7 @@ pub(crate) async fn granted(
     }
     let asked = timeout(shared.app.settings.request_timeout, rbac.of(identity_header)).await;
     let permissions = asked.unwrap_or_else(|_| Err("it took too long".into())).map_err(|error| {
-        warn!(error, "nobody says what a caller may do");
+        warn!(error, "RBAC lookup failed");
         error::unavailable("it cannot be found out now what you may do").hint("try again in a moment")
     })?;
     let permissions = distinct(permissions);

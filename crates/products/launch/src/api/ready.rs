@@ -42,7 +42,7 @@ impl ReadyService {
     }
 }
 
-/// Somebody who can be asked whether they are there.
+/// A user who can be asked whether they are there.
 #[async_trait]
 pub trait Probe: Send + Sync + 'static {
     /// The error is for the log.
@@ -104,7 +104,7 @@ pub(crate) async fn ready_service(
     let limit = LIMIT.min(shared.app.settings.request_timeout / 2);
     let asked = timeout(limit, probe.ready(&principal.owner)).await;
     asked.unwrap_or_else(|_| Err("it took too long".into())).map_err(|error| {
-        warn!(error, service = name, "a service that launches need is not ready");
+        warn!(error, service = name, "external system not ready");
         error::unavailable(format!("{name} is not answering"))
     })?;
     Ok(StatusCode::OK)

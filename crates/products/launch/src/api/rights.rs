@@ -14,11 +14,11 @@ pub type LaunchRight = rights::RouteRight<Needs>;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Needs {
-    /// Nobody is asked who they are.
+    /// No authentication.
     Nothing,
-    /// Nobody is asked who they are, but what they say must be signed.
+    /// No client is asked who they are, but what they say must be signed.
     Signature,
-    /// Somebody of an organisation, whatever they may do.
+    /// A client of an organisation, whatever they may do.
     Identity,
     /// The permission to do this with this kind of thing.
     May(&'static str, Verb),

@@ -62,7 +62,7 @@ pub struct NewParameters {
     /// A public key that is to be kept here, if it is not yet.
     pub pubkey: Option<NewPubkey>,
     pub poweroff: bool,
-    /// Text for the first start of every instance. It is sealed, and shown to nobody.
+    /// Text for the first start of every instance. It is encrypted and never shown.
     pub user_data: Option<String>,
     pub subnet: Option<String>,
     pub security_groups: Vec<String>,

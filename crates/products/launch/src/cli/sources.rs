@@ -42,7 +42,7 @@ enum SourcesCommand {
     /// List the accounts that may be used
     #[command(after_help = "Examples:\n  provision-engine sources list --provider aws")]
     List(ListArgs),
-    /// Make an account known; what opens it is sealed and shown to nobody
+    /// Make an account known; what opens it is sealed and never shown
     #[command(after_help = ADD_EXAMPLES)]
     Add(AddArgs),
     /// Check whether an account lets us do all that a launch needs; exit code 7 when something is missing
@@ -77,7 +77,7 @@ struct AddArgs {
     /// AWS: the role to take in the account
     #[arg(long, value_name = "ARN", conflicts_with_all = ["access_key_id", "subscription", "project"])]
     role: Option<String>,
-    /// AWS: what the role wants to hear from whoever takes it
+    /// AWS: what the role wants to hear from the user who takes it
     #[arg(long, value_name = "ID", requires = "role")]
     external_id: Option<String>,
     /// AWS: the id of a key; its secret comes from --secret-file or `AWS_SECRET_ACCESS_KEY`

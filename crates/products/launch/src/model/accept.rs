@@ -245,6 +245,6 @@ fn derived_id(who: &LaunchOwner, key: &str) -> Result<Uuid, LaunchApiError> {
 }
 
 fn internal(error: &str) -> LaunchApiError {
-    tracing::error!(error, "a launch could not be accepted");
+    tracing::error!(error, "accepting a launch failed");
     LaunchApiError::new(Code::Internal, "the launch could not be accepted; the reason is in the log")
 }

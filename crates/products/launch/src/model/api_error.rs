@@ -26,7 +26,7 @@ pub fn sentence(field_errors: &[Flaw]) -> String {
     said.join("; ")
 }
 
-/// What somebody sent, for a message about it: cut, because nobody knows how long it is.
+/// What a client sent, for a message about it: cut, because it is unknown how long it is.
 pub(crate) fn quoted(text: &str) -> String {
     let mut shown: String = text.chars().take(QUOTED_CHARS_MAX).collect();
     if shown.len() < text.len() {
@@ -142,7 +142,7 @@ impl From<SubmitError> for LaunchApiError {
             SubmitError::Store(error) => error.into(),
             SubmitError::Invalid(message) => LaunchApiError::new(Code::InvalidRequest, message),
             SubmitError::Busy { .. } | SubmitError::Changed => {
-                LaunchApiError::conflict("somebody else is changing the same thing; look again and retry")
+                LaunchApiError::conflict("another request is changing the same thing; look again and retry")
             }
             SubmitError::KeyReused => LaunchApiError::key_reused(),
             SubmitError::UnknownWorkflow { .. } => LaunchApiError::new(Code::NotOffered, error.to_string()),

@@ -15,7 +15,7 @@ use super::record::LaunchRecord;
 pub enum EventResult {
     /// So many launches look now.
     Told(usize),
-    /// Nobody waits for this, and why.
+    /// No client waits for this, and why.
     Ignored(&'static str),
 }
 

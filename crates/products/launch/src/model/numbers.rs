@@ -35,7 +35,7 @@ pub(crate) fn readable<R: Resource>(rows: Vec<ResourceRow>) -> impl Iterator<Ite
     rows.into_iter().filter_map(|row| match read(&row) {
         Ok(record) => Some((row, record)),
         Err(error) => {
-            tracing::error!(%error, "record left out of a list");
+            tracing::error!(%error, "record unreadable, left out of the list");
             None
         }
     })

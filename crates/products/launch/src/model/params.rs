@@ -83,7 +83,7 @@ pub enum RequestedImage {
     None,
     /// An image of the cloud.
     Cloud { id: String },
-    /// An image that the Image Builder makes or has made for somebody.
+    /// An image that the Image Builder makes or has made for a client.
     Compose { id: Uuid },
     /// A request to the Image Builder, word for word.
     Build { request: Value },

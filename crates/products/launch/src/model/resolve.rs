@@ -116,7 +116,7 @@ impl Resolver<'_> {
         Ok(asked)
     }
 
-    /// What the Image Builder knows about an image that somebody had built.
+    /// What the Image Builder knows about an image that a client had built.
     pub(crate) async fn compose(
         &self,
         caller: &CallerIdentity,
@@ -230,7 +230,7 @@ enum LookupResult {
     Unknown,
 }
 
-/// What the Image Builder said, to whoever waits for its answer.
+/// What the Image Builder said, to the client that waits for its answer.
 pub(crate) fn builder_error(error: &BuilderError) -> LaunchApiError {
     let message = error.to_string();
     match error {

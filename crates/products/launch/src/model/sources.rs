@@ -113,7 +113,7 @@ pub async fn refresh_types(
     })
 }
 
-/// A role names its account, so that nobody has to be asked. Keys do not.
+/// A role names its account, so that no client has to be asked. Keys do not.
 pub async fn upload_info(
     launches: &Launches,
     who: &LaunchOwner,
@@ -188,7 +188,7 @@ pub(crate) async fn try_all(
         missing: Vec::new(),
         unproven: vec!["ec2:ImportKeyPair", "ec2:DeleteKeyPair", "ec2:TerminateInstances"],
     };
-    let nobody = Fingerprints { any_of: vec!["00:00:00:00:00:00:00:00:00:00:00:00:00:00:00:00".to_owned()] };
+    let unknown = Fingerprints { any_of: vec!["00:00:00:00:00:00:00:00:00:00:00:00:00:00:00:00".to_owned()] };
     found.note("sts:AssumeRole", provider.identity(&place).await)?;
     if !found.missing.is_empty() {
         // Who is not let in can do nothing at all, and need not be asked further.
@@ -196,7 +196,7 @@ pub(crate) async fn try_all(
     }
     found.note("ec2:DescribeRegions", provider.regions(&place).await)?;
     found.note("ec2:DescribeImages", provider.image(&place, NO_IMAGE).await)?;
-    found.note("ec2:DescribeKeyPairs", provider.find_key(&place, &nobody).await)?;
+    found.note("ec2:DescribeKeyPairs", provider.find_key(&place, &unknown).await)?;
     found.note("ec2:DescribeInstances", provider.find(&place, DRY_RUN).await)?;
     let page = Page { limit: 5, token: None };
     found.note("ec2:DescribeLaunchTemplates", provider.templates(&place, &page).await)?;

@@ -135,7 +135,7 @@ impl ParameterField {
         self.error.is_some() || inner.iter().any(ParameterField::has_error)
     }
 
-    /// Whether somebody has typed something here, or has to.
+    /// Whether a user has typed something here, or has to.
     pub(super) fn is_open(&self, default: &ParameterField) -> bool {
         self.required || self.has_error() || self != default
     }

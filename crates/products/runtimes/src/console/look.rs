@@ -19,7 +19,7 @@ pub(super) struct RuntimeLook {
     pub(super) newest: Option<OperationDetail>,
     pub(super) operations: Vec<Operation>,
     pub(super) events: Vec<RuntimeEvent>,
-    /// What it was asked to be, for whoever may know that.
+    /// What it was asked to be, for the user who may know that.
     pub(super) parameters: Map<String, Value>,
 }
 

@@ -30,7 +30,7 @@ pub(super) async fn deprovision(signed_in: SignedIn, Path(id): Path<String>, fie
 
 pub(super) async fn unbind(signed_in: SignedIn, Path(id): Path<String>, fields: Fields) -> Response {
     let removal = Removal {
-        question: "Take these credentials back? Whoever uses them is locked out.",
+        question: "Delete this binding? Clients that use its credentials are locked out.",
         yes: "Unbind",
         done: "The credentials are taken back.",
         below: format!("/service_bindings/{}", path::part(fields.text("binding"))),

@@ -43,7 +43,7 @@ pub(super) fn newest(runtime: &Runtime) -> Option<Uuid> {
     alone.chain(listed).max_by_key(|one| one.created_at).map(|one: &RuntimeOperation| one.operation_id)
 }
 
-/// What can be done with a runtime in its state, whoever asks.
+/// What can be done with a runtime in its state, no matter which user asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Can {
     /// Update, bind.

@@ -22,7 +22,7 @@ pub struct Account {
     /// Any number of tenants may use it.
     #[serde(default)]
     pub shared: bool,
-    /// It belongs to this tenant and to nobody else.
+    /// It belongs to this tenant and to no other client.
     #[serde(default)]
     pub tenant: Option<String>,
 }
@@ -213,7 +213,7 @@ impl Accounts {
             match &claim.tenant {
                 Some(holder) if holder != user.tenant => return Ok(false),
                 Some(_) => {}
-                // Nobody had it: names from before are of clusters that are gone.
+                // No client had it: names from before are of clusters that are gone.
                 None => claim.users.clear(),
             }
             claim.tenant = Some(user.tenant.to_owned());

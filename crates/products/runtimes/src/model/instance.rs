@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 use super::{DEPROVISION, PROVISION, UPDATE};
 
-/// Kept as long as the instance exists, and as a tombstone after that. What a user sent is sealed: nobody knows
+/// Kept as long as the instance exists, and as a tombstone after that. What a user sent is sealed: no client knows
 /// which of it is a secret.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct InstanceRecord {
@@ -41,7 +41,7 @@ pub struct InstanceRecord {
 
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runtime_id: Option<String>,
-    /// When the Provisioner was last asked for a runtime. Without a runtime id, nobody knows what came of it.
+    /// When the Provisioner was last asked for a runtime. Without a runtime id, it is unknown what came of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked_at: Option<Timestamp>,
     /// Runtimes that this instance had before it was suspended.

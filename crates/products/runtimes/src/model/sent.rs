@@ -1,4 +1,4 @@
-//! Which overrides a request carried, for whoever looks at the operation.
+//! Which overrides a request carried, for the user who looks at the operation.
 
 use engine::prelude::*;
 
@@ -30,7 +30,7 @@ struct SentEntry {
 enum SentValue {
     /// As it was sent, or its beginning.
     Plain(String),
-    /// Made of what whoever asked has sent, which is sealed elsewhere.
+    /// Made of what the client that asked has sent, which is sealed elsewhere.
     Private,
     Secret,
 }

@@ -26,7 +26,7 @@ pub struct RuntimesSettings {
     pub audit_log: Option<AuditLog>,
 }
 
-/// What to do when nobody knows whether a runtime was made, because there is no Director to ask.
+/// What to do when it is unknown whether a runtime was made, because there is no Director to ask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UnknownOutcome {
     /// Wait until an operator has looked.

@@ -31,7 +31,7 @@ impl ServerlessShared {
             Err(SubmitError::Store(error)) => Err(error.into()),
             // The text may repeat what was sent.
             Err(SubmitError::Invalid(_) | SubmitError::UnknownWorkflow { .. }) => {
-                warn!(workflow = W::KIND, "the engine does not accept what the serverless door has checked");
+                warn!(workflow = W::KIND, "the engine rejected a request that the serverless API accepted");
                 Err(broken("the engine does not accept an operation"))
             }
         }

@@ -14,7 +14,7 @@ use server::principal::Principal;
 /// A header that is longer holds no user and no password of OpenNebula.
 const HEADER_BYTES_MAX: usize = 8 * 1024;
 
-/// What a request shows to be let in. Nobody has looked yet whether it is good.
+/// What a request shows to be let in. No client has looked yet whether it is good.
 pub(crate) struct BasicClaim(pub(crate) NebulaCredentials);
 
 impl FromRequestParts<ServerlessState> for BasicClaim {
@@ -28,7 +28,7 @@ impl FromRequestParts<ServerlessState> for BasicClaim {
     }
 }
 
-/// Somebody of ours is nobody in OpenNebula: they get the steward's name there, for what their role allows.
+/// A user of ours is unknown in OpenNebula: they get the steward's name there, for what their role allows.
 fn lent(shared: &ServerlessShared, who: &Principal, method: &Method) -> Result<NebulaCredentials, Failure> {
     let needed = if method.is_safe() { Capability::Read } else { Capability::Administer };
     if !who.can(needed) {

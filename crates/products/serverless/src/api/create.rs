@@ -57,7 +57,7 @@ pub(crate) async fn create(
     Ok(answer.replayed(made.repeated))
 }
 
-/// Nobody gets a row in the database before OpenNebula knows them.
+/// No client gets a row in the database before OpenNebula knows them.
 async fn begin(
     shared: &ServerlessShared,
     credentials: &NebulaCredentials,
@@ -100,7 +100,7 @@ async fn made_before(
     Ok(row.and_then(|row| row.operation).map(|id| AcceptedOperation { id, repeated: true }))
 }
 
-/// Whoever gives up without a key never learns the id of the runtime, so it is taken back. With a key the same
+/// The client that gives up without a key never learns the id of the runtime, so it is taken back. With a key the same
 /// request leads back to it.
 async fn wait(
     shared: &ServerlessShared,
@@ -128,7 +128,7 @@ async fn give_up(shared: &ServerlessShared, id: OperationId) {
     match shared.app.engine.ask(id, PhaseVerb::Cancel, "serverless", GIVEN_UP).await {
         // It is over at last, or on its way back already.
         Ok(()) | Err(AskError::NotNow { .. }) => {}
-        Err(error) => warn!(operation.id = %id, %error, "a runtime that nobody waits for is not taken back"),
+        Err(error) => warn!(operation.id = %id, %error, "deleting a runtime whose client went away failed"),
     }
 }
 

@@ -15,7 +15,7 @@ use super::wire::Action;
 use super::{ServerlessShared, ServerlessState, error, journal, operation, outcome, wire};
 use server::http::Failure;
 
-/// How often a request looks again because somebody else was faster.
+/// How often a request looks again because another request was faster.
 const ATTEMPTS_MAX: usize = 10;
 const REASON: &str = "the runtime is being deleted";
 

@@ -145,7 +145,7 @@ pub(crate) fn path_of(operation: OperationId) -> String {
 
 /// Something of ours is not as it must be.
 pub(crate) fn broken(why: &str) -> Failure {
-    error!(why, "the serverless door cannot go on");
+    error!(why, "serverless API request failed");
     Failure::internal()
 }
 

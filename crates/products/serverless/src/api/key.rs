@@ -52,7 +52,7 @@ impl RequestKey {
     }
 }
 
-/// Preferences that nobody knows are ignored, as their specification demands.
+/// Preferences that are unknown are ignored, as their specification demands.
 fn is_async(headers: &HeaderMap) -> bool {
     let texts = headers.get_all(PREFER).iter().filter_map(|value| value.to_str().ok());
     let mut preferences = texts.flat_map(|text| text.split(','));

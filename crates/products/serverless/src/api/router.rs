@@ -13,7 +13,7 @@ use super::{
 use server::Shared;
 use server::http;
 
-/// What does not exist here is refused by this API, and by nobody else.
+/// What does not exist here is refused by this API, and by no other client.
 const NOWHERE: [&str; 10] = [
     "/serverless-runtimes/",
     "/serverless-runtimes/{id}/",

@@ -28,7 +28,7 @@ use server::http::Failure;
          headers(("location" = String, description = "The path of the operation."),
                  ("preference-applied" = String, description = "`respond-async`"))),
         (status = UNPROCESSABLE_ENTITY, body = wire::Error, description = "A disk cannot shrink."),
-        (status = LOCKED, body = wire::Error, description = "It is not running, or somebody else changes it."),
+        (status = LOCKED, body = wire::Error, description = "It is not running, or another request changes it."),
     )
 )]
 pub(crate) async fn update(

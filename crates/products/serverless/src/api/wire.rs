@@ -1,4 +1,4 @@
-//! What devices send and get. Members that nobody knows are taken along, as the engine whose place this takes
+//! What devices send and get. Members that are unknown are taken along, as the engine whose place this takes
 //! does it.
 
 pub use api::CognitBody as Error;

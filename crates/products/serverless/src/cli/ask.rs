@@ -1,4 +1,4 @@
-//! What somebody asks for, as it is sent.
+//! What a user asks for, as it is sent.
 
 use anyhow::{Result, bail};
 use clap::Args;
@@ -65,7 +65,7 @@ impl PlacementArgs {
     }
 }
 
-/// A runtime as somebody wants it. What is not named is not sent.
+/// A runtime as a user wants it. What is not named is not sent.
 #[derive(Debug)]
 pub(super) struct RuntimeArgs<'a> {
     pub(super) name: Option<&'a str>,

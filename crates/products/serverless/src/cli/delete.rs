@@ -34,7 +34,8 @@ pub(super) struct DeleteArgs {
 
 pub(super) async fn run(global: &Global, args: &DeleteArgs, client: &ServerlessClient) -> Result<Exit> {
     let id = args.id;
-    let otherwise = format!("nobody is here to ask whether runtime {id} shall be deleted");
+    let otherwise =
+        format!("stdin is no terminal, so it cannot be asked whether runtime {id} shall be deleted");
     if !args.yes && !is_meant_or(&format!("Delete runtime {id}?"), &otherwise)? {
         note("nothing was deleted");
         return Ok(Exit::ERROR);

@@ -1,4 +1,4 @@
-//! `serverless orphans`: what carries our mark in OpenNebula and has nobody who is responsible for it.
+//! `serverless orphans`: what carries our mark in OpenNebula and has no user who is responsible for it.
 
 use std::time::Duration;
 
@@ -148,7 +148,7 @@ pub(super) async fn run(global: &Global, args: &OrphansArgs, user: &OpenNebulaAr
         (Some(named), _) => named,
         (None, Some(file)) => read_one_auth(file)?,
         (None, None) => user.credentials().context(
-            "nobody is configured who sees the runtimes of all users: give --one-auth, or let \
+            "no user is configured that sees the runtimes of all users: give --one-auth, or let \
              serverless.orphans.one_auth name a file with user:password",
         )?,
     };

@@ -59,7 +59,7 @@ pub(super) async fn list(signed_in: SignedIn, Query(filters): Query<Filters>) ->
     }
 }
 
-/// Nobody has set up what this page needs, or OpenNebula does not answer.
+/// No operator has set up what this page needs, or OpenNebula does not answer.
 fn is_closed(page_error: &PageError) -> bool {
     [StatusCode::SERVICE_UNAVAILABLE, StatusCode::NOT_FOUND].contains(&page_error.status)
 }

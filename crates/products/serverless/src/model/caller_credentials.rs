@@ -51,7 +51,7 @@ impl CallerCredentials {
     }
 }
 
-/// What somebody asks for, with the credentials to do it.
+/// What a client asks for, with the credentials to do it.
 pub struct Request<'a, W: Workflow> {
     pub resource: &'a str,
     pub params: &'a W::Params,
@@ -59,7 +59,7 @@ pub struct Request<'a, W: Workflow> {
     pub idempotency_key: Option<&'a str>,
 }
 
-/// How often to look again when somebody else has written the record in the meantime.
+/// How often to look again when another request has written the record in the meantime.
 const LOOKS_MAX: u32 = 5;
 
 /// Begins an operation, and hands it the credentials in the same commit.

@@ -1,4 +1,4 @@
-//! Which service template stands for the flavours that somebody asks for.
+//! Which service template stands for the flavours that a client asks for.
 
 use opennebula::{NebulaCredentials, NebulaError, NebulaErrorKind as Kind, NebulaUser, ServiceTemplate};
 
@@ -59,7 +59,7 @@ fn fitting(
     if found.is_empty() { Err(no_template(spec, asked(spec))) } else { Ok(found) }
 }
 
-/// The caller's own, then that of the caller's group, then oneadmin's: nobody else can put a template in their place.
+/// The caller's own, then that of the caller's group, then oneadmin's: no other client can put a template in their place.
 fn nearest(
     templates: Vec<ServiceTemplate>,
     user: &NebulaUser,
@@ -92,7 +92,7 @@ fn nearest(
     }
 }
 
-/// Every role needs somebody who asked for it, and the other way round.
+/// Every role needs a user who asked for it, and the other way round.
 fn check_roles(template: &ServiceTemplate, spec: &Spec) -> Result<(), RuntimeError> {
     let mut has: Vec<&str> = template.roles.iter().map(|role| role.name.as_str()).collect();
     let mut needs: Vec<&str> = spec.functions().map(|(role, _)| role.as_str()).collect();

@@ -1,4 +1,4 @@
-//! Things of ours that nobody is responsible for any longer: an operation was given up, or OpenNebula forgot what it
+//! Things of ours that no client is responsible for any longer: an operation was given up, or OpenNebula forgot what it
 //! was told. Only what carries our mark is looked at.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -252,7 +252,7 @@ pub enum Cleaned {
     /// It was asked for, and takes time: clean again later.
     Waits(String),
     Failed(String),
-    /// It is not certain that the engine made it: somebody has to look.
+    /// It is not certain that the engine made it: a client has to look.
     Reported(String),
 }
 

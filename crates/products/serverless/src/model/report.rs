@@ -7,7 +7,7 @@ use super::caller_credentials::Input;
 use super::runtime_error::RuntimeError;
 use super::settings::ServerlessSettings;
 
-/// A workflow somebody waits for.
+/// A workflow a client waits for.
 pub(crate) trait Answers: Workflow<Input = Input> {
     /// What the caller is told if it ends badly.
     fn runtime_error(state: &mut Self::State) -> &mut Option<RuntimeError>;
@@ -26,7 +26,7 @@ pub(crate) fn refuse<W: Answers>(op: &mut Operation<W>, runtime_error: RuntimeEr
     if may_heal { Halt::Retry { after: None, cause } } else { Halt::Fail { cause } }
 }
 
-/// On the way back nobody waits for an answer and nothing may be left behind, so trouble that may heal is waited out.
+/// On the way back no client waits for an answer and nothing may be left behind, so trouble that may heal is waited out.
 pub(crate) fn later(settings: &ServerlessSettings, cause: &NebulaError) -> Halt {
     let text = cause.to_string();
     if cause.may_heal() {
@@ -45,7 +45,7 @@ pub(crate) fn stop<W: Answers>(op: &mut Operation<W>, error: &str, cause: Nebula
 /// The name under which all steps count as calls to OpenNebula.
 pub(crate) const OPENNEBULA: &str = "opennebula";
 
-/// Somebody is waiting for the answer, so trouble that lasts is told in time.
+/// A client is waiting for the answer, so trouble that lasts is told in time.
 pub(crate) fn brisk(settings: &ServerlessSettings) -> RetryPolicy {
     let (first, max) = (Duration::from_millis(200), Duration::from_secs(5));
     RetryPolicy { first, max, budget: settings.timeout }

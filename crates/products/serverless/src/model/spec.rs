@@ -6,7 +6,7 @@ use super::function::{FunctionRole, FunctionSpec};
 use super::json::{Json, Members};
 use super::runtime_error::RuntimeError;
 
-/// A runtime as somebody asks for it.
+/// A runtime as a client asks for it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Spec {
     /// Nothing where we have to think of one.
@@ -88,7 +88,7 @@ impl Spec {
         self.sent().filter(|(role, asked)| *role == FunctionRole::Faas || !asked.flavour.is_empty())
     }
 
-    /// The functions that were sent. Nobody has to repeat the flavours of a runtime to change it.
+    /// The functions that were sent. No client has to repeat the flavours of a runtime to change it.
     pub(crate) fn sent(&self) -> impl Iterator<Item = (FunctionRole, &FunctionSpec)> {
         let daas = self.daas.as_ref().map(|daas| (FunctionRole::Daas, daas));
         std::iter::once((FunctionRole::Faas, &self.faas)).chain(daas)

@@ -16,11 +16,11 @@ pub enum SweepError {
     Store(#[from] StoreError),
 }
 
-/// On whose behalf somebody looks, and for what.
+/// On whose behalf a user looks, and for what.
 pub struct Sweep<'a> {
     pub engine: &'a Engine,
     pub nebula: &'a OpenNebula,
-    /// Somebody who may see everything.
+    /// A user who may see everything.
     pub admin: &'a NebulaCredentials,
     pub older_than: Duration,
 }

@@ -81,7 +81,7 @@ enum Served {
     /// The runtime is still being made.
     NotYet,
     By(FlowService),
-    /// Somebody removed the service behind our back.
+    /// A client removed the service behind our back.
     Vanished(i32),
 }
 

@@ -1,4 +1,4 @@
-//! What must be true when all is over, asked over HTTP like anybody would.
+//! What must be true when all is over, asked over HTTP like any user would.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -37,7 +37,7 @@ fn a_server_that_was_stopped_beyond_its_lease_is_refused_when_it_goes_on() {
     let before = runtime.block_on(api.get(&format!("/operations/{id}/journal")));
     zombie.going.signal(Signal::CONT);
     until("the late server to notice", || {
-        zombie.going.err().contains("let go: another node has it").then_some(())
+        zombie.going.err().contains("operation released: another node owns it").then_some(())
     });
     until("the late server to work again", || {
         let ready = runtime.block_on(async {

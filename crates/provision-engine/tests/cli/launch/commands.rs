@@ -232,8 +232,8 @@ fn organisations_see_their_own_and_only_admins_choose_one() {
     assert_eq!(stage.json(&["launches", "list", "--token", token])["items"].as_array().unwrap().len(), 1);
     let denied = stage.expect(6, &["launches", "list", "--token", token, "--org", "elsewhere"]);
     assert!(denied.err.contains("only an admin"), "{denied:?}");
-    let nobody = stage.expect(6, &["launches", "list", "--token", "wrong"]);
-    assert!(nobody.err.contains("status: 401"), "{nobody:?}");
+    let unknown = stage.expect(6, &["launches", "list", "--token", "wrong"]);
+    assert!(unknown.err.contains("status: 401"), "{unknown:?}");
     stage.close();
 }
 

@@ -1,4 +1,4 @@
-//! What somebody at a terminal is asked, and sees.
+//! What a user at a terminal is asked, and sees.
 
 use serde_json::json;
 

@@ -99,7 +99,7 @@ fn furnished(place: DataDirectory, sandbox: &str, partner: &str) -> DataDirector
         let path = place.path(name).to_str().unwrap().to_owned();
         place = place
             .env(&format!("PROVISION_ENGINE_RUNTIME__{section}__URL"), "https://far.example.com")
-            .env(&format!("PROVISION_ENGINE_RUNTIME__{section}__USERNAME"), "somebody")
+            .env(&format!("PROVISION_ENGINE_RUNTIME__{section}__USERNAME"), "someone")
             .env(&format!("PROVISION_ENGINE_RUNTIME__{section}__PASSWORD_FILE"), path);
     }
     place.write("client", CLIENT_SECRET);
@@ -138,7 +138,7 @@ fn live(place: DataDirectory) -> (RuntimesCli, String) {
     let mut second = wanted("second");
     second["context"]["sm_platform_credentials"] = json!({
         "url": "https://far.example.com",
-        "credentials": {"basic": {"username": "somebody", "password": canary("platform")}},
+        "credentials": {"basic": {"username": "someone", "password": canary("platform")}},
     });
     error_responses(&scene, &first);
     for (id, body) in [("i1", &first), ("i2", &second)] {

@@ -9,7 +9,7 @@ use crate::stage::call;
 const ASK: &str = "provisionRuntime";
 const LOOK: &str = "runtimeOperationStatus";
 
-/// What a person reads while nobody knows whether a runtime was made.
+/// What a person reads while it is unknown whether a runtime was made.
 const UNKNOWN: &str = "its Director may still hear of the runtime";
 
 /// A call may take half a second at most, and what came of it is clear a second later.

@@ -177,7 +177,7 @@ fn said(scene: &ServerlessServer) -> Vec<(String, String)> {
     said
 }
 
-/// By default a machine gets nothing: whoever may look at it could read the password of its owner.
+/// By default a machine gets nothing: the user who may look at it could read the password of its owner.
 #[test]
 fn a_machine_gets_a_token_or_nothing_and_a_password_only_if_it_is_configured() {
     for (mode, knows) in [("token", true), ("none", false), ("", false)] {

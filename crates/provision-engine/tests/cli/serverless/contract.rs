@@ -95,7 +95,7 @@ fn outsiders_are_refused_with_401_and_hear_nothing_of_what_they_sent() {
     let one = format!("{RUNTIMES}/{id}");
     let unknown = "[one.document.info] User couldn't be authenticated, aborting call.";
     // It cut passwords at their second colon, so the last one was let in with less than it sent.
-    for who in ["cognit:wrong", "nobody:cognitpass", "cognit:cognitpass:more"] {
+    for who in ["cognit:wrong", "unknown:cognitpass", "cognit:cognitpass:more"] {
         let expected = (401, refused(NO_TEMPLATES, "Invalid credentials"));
         assert_eq!(scene.told(who, &Method::POST, RUNTIMES, GOOD), expected, "{who}");
         for method in ALL {

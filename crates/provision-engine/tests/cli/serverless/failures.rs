@@ -30,7 +30,7 @@ fn machines_that_do_not_come_in_time_are_504_and_leave_nothing() {
 #[test]
 fn a_service_that_fails_is_500_with_its_log_and_leaves_nothing() {
     let scene = ServerlessServer::open(quick());
-    // A service that fails after it has machines does so before anybody looks.
+    // A service that fails after it has machines does so before any user looks.
     scene.tell("/opennebula/pace", &json!({"pending_ms": 0, "prolog_ms": 0, "boot_ms": 0}));
     for (kind, machines) in [("fails_deploying_now", 0), ("fails_deploying_later", 2)] {
         let before = ever_made(&scene.sandbox.url).len();
@@ -52,7 +52,7 @@ fn a_service_that_fails_is_500_with_its_log_and_leaves_nothing() {
     assert_eq!(scene.standing(), NOTHING);
 }
 
-/// The answer of OneFlow is lost after the work, or comes after nobody waits any longer.
+/// The answer of OneFlow is lost after the work, or comes after no user waits any longer.
 #[test]
 fn an_answer_that_is_lost_leads_to_one_service() {
     let scene = ServerlessServer::open(quick());
@@ -84,7 +84,7 @@ fn an_opennebula_that_is_away_is_503_and_nothing_is_begun() {
     assert_eq!(scene.operations().len(), 1);
 }
 
-/// OneFlow goes on after its caller has given up. What it makes then belongs to somebody all the same.
+/// OneFlow goes on after its caller has given up. What it makes then belongs to a user all the same.
 #[test]
 fn a_call_that_is_given_up_and_carried_out_later_leaves_no_second_service() {
     let scene = ServerlessServer::open(quick().env("PROVISION_ENGINE_SERVERLESS__CALL_TIMEOUT", "400ms"));

@@ -1,4 +1,4 @@
-//! The engine loses its own database. OpenNebula keeps the runtimes, so nobody notices.
+//! The engine loses its own database. OpenNebula keeps the runtimes, so no user notices.
 
 use std::fs;
 

@@ -103,7 +103,7 @@ impl EngineOutput {
     }
 }
 
-/// Somebody in front of one server.
+/// A user in front of one server.
 #[derive(Clone)]
 pub(crate) struct ServerlessClient {
     pub(crate) http: Client,
@@ -115,7 +115,7 @@ impl ServerlessClient {
         ServerlessClient { http: Client::builder().no_proxy().build().unwrap(), url: server.url.clone() }
     }
 
-    /// As nobody.
+    /// As no user.
     pub(crate) fn outsider(&self, method: Method, path: &str) -> RequestBuilder {
         self.http.request(method, format!("{}{path}", self.url))
     }

@@ -31,7 +31,7 @@ fn a_removal_that_takes_longer_than_its_caller_waits_is_504_and_goes_on() {
     let late = scene.delete(id).is(504);
     assert!(late.text.contains("/serverless-runtimes/operations/"), "{}", late.text);
     assert_ne!(scene.standing(), NOTHING, "it was over too early to prove anything");
-    // It is gone for everybody, and can be removed as often as anybody likes.
+    // It is gone for everybody, and can be removed as often as any user likes.
     scene.get(id).is(404);
     until_or(
         || (scene.standing() == NOTHING).then_some(()),

@@ -1,4 +1,4 @@
-//! Asking again, not waiting for the answer, and asking somebody else.
+//! Asking again, not waiting for the answer, and asking another user.
 
 use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};

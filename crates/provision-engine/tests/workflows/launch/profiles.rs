@@ -39,7 +39,7 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Up to the end of the build, and somebody says so in the way of the profile.
+    /// Up to the end of the build, and a client says so in the way of the profile.
     async fn build(&self) {
         let view =
             self.site.until(self.test_engine, self.begun, |view| view.record.state.build.is_some()).await;

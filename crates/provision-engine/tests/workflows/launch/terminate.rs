@@ -68,7 +68,11 @@ async fn one_machine_goes_and_the_record_loses_nothing_else() {
     let last = ask(&test_engine, &ids[1]).await;
     test_engine.finished(operation(&last)).await;
     assert_eq!(site.standing("instance").await, 0);
-    assert_eq!(site.view(&test_engine, begun).await.record.state.key_claim, None, "nobody can use the key");
+    assert_eq!(
+        site.view(&test_engine, begun).await.record.state.key_claim,
+        None,
+        "no client can use the key"
+    );
     test_engine.close().await;
 }
 
@@ -156,7 +160,7 @@ async fn what_the_account_does_not_allow_is_said_and_can_be_asked_for_again() {
     test_engine.close().await;
 }
 
-/// A machine that somebody wants to be rid of, made anew for each run.
+/// A machine that a user wants to be rid of, made anew for each run.
 struct TerminationTest {
     site: LaunchSite,
     machine: Mutex<(Uuid, String)>,

@@ -389,7 +389,7 @@ async fn an_image_that_someone_had_built_is_looked_at_first() {
     form.parameters.as_mut().unwrap().instance_type = Some("t4g.small".into());
     office.launch(&anna(), &form, None).await.unwrap();
 
-    // It belongs to somebody else.
+    // It belongs to another client.
     let mut theirs = office.form(&bert()).await;
     theirs.image = RequestedImage::Compose { id };
     assert_eq!(office.launch(&bert(), &theirs, None).await.unwrap_err().status, 404);

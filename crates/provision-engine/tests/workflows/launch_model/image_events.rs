@@ -61,8 +61,8 @@ async fn foreign_forged_and_early_events_are_ignored_and_say_why() {
         let EventResult::Ignored(why) = hear(&office, &event).await else { panic!("{event}") };
         assert!(why.contains(part), "{why}");
     }
-    let nobody = image_events::image_ready(&office.engine, Uuid::from_u128(9)).await.unwrap();
-    assert_eq!(nobody, EventResult::Ignored("there is no such launch"));
+    let unknown = image_events::image_ready(&office.engine, Uuid::from_u128(9)).await.unwrap();
+    assert_eq!(unknown, EventResult::Ignored("there is no such launch"));
 }
 
 #[tokio::test]

@@ -43,7 +43,7 @@ async fn the_inventory_shows_instances_as_they_are_and_launches_under_way() {
     let theirs = inventory::page(&office.launches, &office.engine, &bert(), None, None, 10).await.unwrap();
     assert_eq!(theirs, InventoryPage::default());
 
-    // Somebody else deletes one.
+    // Another client deletes one.
     let account = office.launches.accounts.get(&anna(), "sandbox").await.unwrap().unwrap();
     let place =
         ::launch::model::cloud::CloudAccount { account: &account, region: "us-east-1", session: "test" };

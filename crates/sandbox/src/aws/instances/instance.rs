@@ -130,7 +130,7 @@ impl Ec2Instance {
         self.state == State::Running
     }
 
-    /// It takes room, and somebody pays for it.
+    /// It takes room, and a client pays for it.
     pub(super) fn is_living(&self) -> bool {
         matches!(self.state, State::Pending | State::Running)
     }
@@ -143,7 +143,7 @@ impl Ec2Instance {
         self.address
     }
 
-    /// For those that come when all of loopback is taken. Nobody answers there.
+    /// For those that come when all of loopback is taken. No client answers there.
     fn silent_address(&self) -> Ipv4Addr {
         let [.., b, c, d] = self.number.to_be_bytes();
         Ipv4Addr::new(198, 18 + b % 2, c, d)

@@ -45,10 +45,10 @@ impl AwsState {
         instance.state = State::ShuttingDown;
         instance.reason = Some(FaultView {
             code: "Client.UserInitiatedShutdown".into(),
-            message: "somebody asked for the end of this instance".into(),
+            message: "a user asked for the end of this instance".into(),
         });
         self.instances.reschedule(number, later(call.now, lasts_ms), Next::End);
-        // There is no way back from here, so nobody needs to wait for the end.
+        // There is no way back from here, so no client needs to wait for the end.
         self.ledger.take_back(INSTANCE, &call.site.ledger_token(&id));
         Some((id, before, State::ShuttingDown))
     }

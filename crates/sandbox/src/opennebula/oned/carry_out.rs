@@ -1,4 +1,4 @@
-//! What the methods do for somebody who has been recognised.
+//! What the methods do for a user who has been recognised.
 
 use std::time::Duration;
 

@@ -134,7 +134,7 @@ pub(super) fn values(body: &FlowBody) -> BTreeMap<String, String> {
     values
 }
 
-/// A name that nobody knows stays as it is, because oned has some of its own; an unknown path becomes blank.
+/// A name that is unknown stays as it is, because oned has some of its own; an unknown path becomes blank.
 fn expanded(text: &str, terms: &Terms<'_>) -> String {
     let mut result = String::with_capacity(text.len());
     let mut rest = text;

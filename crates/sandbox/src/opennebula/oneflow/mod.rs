@@ -87,7 +87,7 @@ impl OneFlow {
         self.drop_gone(&mut services, &mut nebula_state);
     }
 
-    /// Something is on its way that nobody needs to look at.
+    /// Something is on its way that no client needs to look at.
     pub(super) fn has_moving(&self) -> bool {
         self.services().values().any(|service| service.state().is_moving())
     }
@@ -116,7 +116,7 @@ impl OneFlow {
         Ok(answer)
     }
 
-    /// Forgets the services that are over, and those whose document somebody deleted through the other listener.
+    /// Forgets the services that are over, and those whose document a client deleted through the other listener.
     fn drop_gone(&self, services: &mut BTreeMap<i32, Service>, nebula_state: &mut NebulaState) {
         services.retain(|id, service| {
             if service.is_gone {

@@ -1,6 +1,6 @@
 //! A service: how it is deployed, what it makes of its machines, and what it says about them.
 //!
-//! Like everything here it lives by the clock of the sandbox, and catches up when somebody looks.
+//! Like everything here it lives by the clock of the sandbox, and catches up when a user looks.
 
 use serde_json::json;
 use time::OffsetDateTime;
@@ -26,7 +26,7 @@ pub(super) struct Service {
     pub(super) body: FlowBody,
     /// When the present state ends by itself.
     pub(super) until: Option<OffsetDateTime>,
-    /// When its machines should be done with what they are at. If somebody looks much later, that is when
+    /// When its machines should be done with what they are at. If a user looks much later, that is when
     /// the next thing happened, and not at the time of the look.
     pub(super) expected_at: OffsetDateTime,
     pub(super) outcome: ServiceEnd,
@@ -122,7 +122,7 @@ impl Service {
         self.until.filter(|until| *until <= now)
     }
 
-    /// When the machines got where they are, as far as anybody can tell.
+    /// When the machines got where they are, as far as any client can tell.
     pub(super) fn moment(&self, now: OffsetDateTime) -> OffsetDateTime {
         self.expected_at.min(now)
     }

@@ -39,7 +39,7 @@ impl State {
         }
     }
 
-    /// Exactly where somebody wants to delete a service, OneFlow refuses: in the middle of something, and
+    /// Exactly where a user wants to delete a service, OneFlow refuses: in the middle of something, and
     /// after a failure.
     pub(super) fn may_be_undeployed(self) -> bool {
         matches!(self, State::Pending | State::Running | State::Warning | State::Undeploying)

@@ -1,4 +1,4 @@
-//! Somebody who calls EC2 and STS, and turns the knobs and the clock of the sandbox.
+//! A user who calls EC2 and STS, and turns the knobs and the clock of the sandbox.
 
 use std::net::{Ipv4Addr, SocketAddr};
 
@@ -146,7 +146,7 @@ impl AwsClient {
         self.sts(&own_keys(), "AssumeRole", &all).await
     }
 
-    /// Somebody who took a role of an account.
+    /// A user who took a role of an account.
     pub(crate) async fn role(&self, account: &str, name: &str) -> SignedClient<'_> {
         let answer = self.assume(&format!("arn:aws:iam::{account}:role/{name}"), &[]).await.done();
         let keys = TestKeys {

@@ -39,7 +39,7 @@ async fn a_guest_answers_only_while_its_instance_runs() {
     assert_eq!(said, json!({"status": "ok", "guest": guest}));
     signed_client.terminate(&[id]).await.done();
     caller.until_answers(&endpoint, false).await;
-    // The address rests before somebody else gets it.
+    // The address rests before another client gets it.
     caller.advance(60_000).await;
     let other = &signed_client.launched(&[]).await[0];
     caller.advance(120_000).await;

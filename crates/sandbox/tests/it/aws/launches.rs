@@ -70,7 +70,7 @@ async fn what_does_not_exist_or_does_not_fit_is_refused() {
         (&[("InstanceType", "t9.huge")], "InvalidParameterValue"),
         (&[("InstanceType", "t4g.micro")], "InvalidParameterValue"),
         (&[("ImageId", ARM_AMI)], "InvalidParameterValue"),
-        (&[("KeyName", "nobody's")], "InvalidKeyPair.NotFound"),
+        (&[("KeyName", "unknown's")], "InvalidKeyPair.NotFound"),
         (&[("SubnetId", "subnet-0bad0000")], "InvalidSubnetID.NotFound"),
         (&[("SecurityGroupId.1", "sg-1"), ("SecurityGroupId.2", "sg-0bad0000")], "InvalidGroup.NotFound"),
         (&[("Placement.AvailabilityZone", "us-east-1a")], "InvalidParameterValue"),

@@ -1,4 +1,4 @@
-//! Who gets in: only somebody who knows the secret key, now, and for what was really sent.
+//! Who gets in: only a user who knows the secret key, now, and for what was really sent.
 
 use reqwest::Method;
 use serde_json::json;
@@ -70,9 +70,9 @@ async fn an_old_call_and_one_from_the_future_are_refused() {
 #[tokio::test]
 async fn unknown_keys_are_refused_in_the_words_of_each_service() {
     let caller = AwsClient::new().await;
-    let nobody = TestKeys::new("AKIANOBODY", "sandbox-secret");
-    assert_eq!(caller.changed(&nobody, |_| ()).await.code(), (401, "AuthFailure".into()));
-    let answer = caller.sts(&nobody, "GetCallerIdentity", &[]).await;
+    let unknown = TestKeys::new("AKIANOBODY", "sandbox-secret");
+    assert_eq!(caller.changed(&unknown, |_| ()).await.code(), (401, "AuthFailure".into()));
+    let answer = caller.sts(&unknown, "GetCallerIdentity", &[]).await;
     assert_eq!(answer.code(), (403, "InvalidClientTokenId".into()));
     let account = TestKeys::new(&format!("AKIA{OTHER}"), "sandbox-secret");
     assert_eq!(caller.sts(&account, "GetCallerIdentity", &[]).await.done().text("Account"), OTHER);

@@ -21,7 +21,7 @@ async fn the_same_order_with_the_same_token_brings_the_same_instances() {
         .call("DescribeInstances", &[("Filter.1.Name", "client-token"), ("Filter.1.Value.1", "launch-1")])
         .await;
     assert_eq!(found.done().texts("instanceId"), first.texts("instanceId"));
-    // Somebody else who takes the same role is the same account.
+    // Another client who takes the same role is the same account.
     assert_eq!(caller.signed_client().await.launched(&instance_request).await, first.texts("instanceId"));
 }
 
@@ -50,7 +50,7 @@ async fn the_token_of_a_terminated_instance_is_used_up() {
     signed_client.terminate(&[&ids[0]]).await.done();
     let used_up = (400, "IdempotentInstanceTerminated".to_owned());
     assert_eq!(signed_client.run(&instance_request).await.code(), used_up);
-    // Also long after nobody can see the instance any more.
+    // Also long after no client can see the instance any more.
     caller.advance(3 * 3_600_000).await;
     let signed_client = caller.signed_client().await;
     assert_eq!(signed_client.describe(&ids[0]).await.code(), (400, "InvalidInstanceID.NotFound".into()));

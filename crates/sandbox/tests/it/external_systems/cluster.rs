@@ -9,7 +9,7 @@ const SERVICE_ACCOUNTS: &str = "/api/v1/namespaces/kyma-system/serviceaccounts";
 const BINDINGS: &str = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings";
 const NAMESPACES: &str = "/api/v1/namespaces";
 
-/// One cluster in the hands of somebody with a token.
+/// One cluster in the hands of a user with a token.
 struct ClusterClient<'a> {
     caller: &'a HttpClient,
     id: &'a str,
@@ -198,7 +198,7 @@ async fn tokens_are_only_for_accounts_that_exist_and_for_times_that_make_sense()
     let caller = HttpClient::new().await;
     let id = caller.runtime("i-1").await;
     let cluster = ClusterClient::of(&caller, &id).await;
-    assert_eq!(cluster.request_token("nobody", json!(600)).await.0, 404);
+    assert_eq!(cluster.request_token("unknown", json!(600)).await.0, 404);
     cluster.post(SERVICE_ACCOUNTS, named("sa")).await;
     for seconds in [json!(599), json!(-1), json!("600"), json!(1_u64 << 40)] {
         let (status, body) = cluster.request_token("sa", seconds.clone()).await;
@@ -241,7 +241,7 @@ async fn config_maps_and_secrets_of_the_control_plane_are_found_by_their_labels(
     assert_eq!(list["items"][0].get("stringData"), None);
     assert_eq!(cluster.delete(&format!("{maps}/a")).await.0, 200);
     assert_eq!(cluster.names(maps).await, ["b", "c"]);
-    // Only service accounts are effects that somebody has to take back.
+    // Only service accounts are effects that a client has to take back.
     assert_eq!(caller.ledger().await, []);
 }
 

@@ -132,7 +132,7 @@ async fn labels_can_be_set_and_changed() {
     }
     let full = ask(&caller, SET_LABEL, json!({"id": id, "key": "one more", "value": 1})).await;
     assert_eq!(only_error(&full).1, 400);
-    let unknown = ask(&caller, SET_LABEL, json!({"id": "nobody", "key": "k", "value": "v"})).await;
+    let unknown = ask(&caller, SET_LABEL, json!({"id": "unknown", "key": "k", "value": "v"})).await;
     assert_eq!(only_error(&unknown).1, 404);
 }
 
@@ -148,8 +148,8 @@ async fn tenants_do_not_see_each_other_and_must_say_who_they_are() {
     let set = json!({"id": id, "key": "k", "value": "v"});
     let body: Value = other(SET_LABEL, set).send().await.unwrap().json().await.unwrap();
     assert_eq!(only_error(&body).1, 404);
-    let nobody = question(&caller, "", RUNTIME, &json!({"id": id})).send().await.unwrap();
-    let error = only_error(&nobody.json().await.unwrap());
+    let unknown = question(&caller, "", RUNTIME, &json!({"id": id})).send().await.unwrap();
+    let error = only_error(&unknown.json().await.unwrap());
     assert_eq!(error, ("tenant header is empty".into(), json!(400)));
 }
 

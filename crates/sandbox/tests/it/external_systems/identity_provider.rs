@@ -24,7 +24,7 @@ impl ProviderAddress {
         ProviderAddress { caller: HttpClient::new().await, browser }
     }
 
-    /// The address at which somebody signs in, with some parameters changed.
+    /// The address at which a user signs in, with some parameters changed.
     fn authorize(&self, change: &[(&str, &str)]) -> Url {
         let mut fields = vec![
             ("response_type", "code"),

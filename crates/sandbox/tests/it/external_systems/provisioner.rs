@@ -108,7 +108,7 @@ async fn two_equal_calls_make_two_runtimes_and_the_ledger_knows_both() {
     assert_eq!(caller.status(&operation).await["state"], "InProgress");
     assert_eq!(caller.ledger().await.len(), 2);
     caller.advance(60).await;
-    // Nobody asked for the status, and yet it is over.
+    // No client asked for the status, and yet it is over.
     assert_eq!(caller.ledger().await, [effect(&second)]);
     let counts = json!({"made": 2, "taken_back": 1, "standing": 1, "repeats": 0});
     assert_eq!(caller.get("/ledger/summary").await["provisioner/runtime"], counts);
@@ -281,7 +281,7 @@ async fn secret_values_are_shown_only_on_demand() {
     let rest = caller.get(&format!("/provisioner/runtimes?after={id}")).await;
     assert_eq!(rest["runtimes"].as_array().unwrap().len(), 1);
     assert_eq!(rest["runtimes"][0]["instance_id"], "i-2");
-    let missing = caller.request(Method::GET, "/provisioner/runtimes/nobody").send().await.unwrap();
+    let missing = caller.request(Method::GET, "/provisioner/runtimes/unknown").send().await.unwrap();
     assert_eq!(missing.status(), StatusCode::NOT_FOUND);
 }
 

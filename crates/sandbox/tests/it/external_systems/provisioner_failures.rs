@@ -136,8 +136,8 @@ async fn unknown_ids_are_an_internal_error_and_foreign_ones_a_bad_request() {
     let upgrade =
         "mutation($id: String!) { result: upgradeShoot(id: $id, config: {gardenerConfig: {}}) { id } }";
     for query in [DEPROVISION, STATUS, RUNTIME, upgrade] {
-        let (message, code) = caller.error(query, json!({"id": "nobody"})).await;
-        assert!(message.contains("\"nobody\" was not found"), "{message}");
+        let (message, code) = caller.error(query, json!({"id": "unknown"})).await;
+        assert!(message.contains("\"no client\" was not found"), "{message}");
         assert_eq!(code, 500);
     }
     let answer = caller.provision(&config("i-1")).await;
@@ -167,7 +167,7 @@ async fn scripted_operations_fail_with_a_reason_for_those_who_match() {
     assert_eq!((&status["state"], &status["message"]), (&json!("Failed"), &json!("quota")));
     let error = json!({"errMessage": "quota", "reason": "ERR_INFRA_QUOTA_EXCEEDED", "component": "gardener"});
     assert_eq!(status["lastError"], error);
-    // It is still there, so somebody has to take it back.
+    // It is still there, so a client has to take it back.
     assert_eq!(caller.ledger().await.len(), 2);
     let id = hit["runtimeID"].as_str().unwrap();
     let upgrade =

@@ -68,7 +68,7 @@ impl HostedClient {
         self.client.request(method, format!("{}{path}", self.sandbox.url()))
     }
 
-    /// A call of somebody in organisation `org-1`.
+    /// A call of a user in organisation `org-1`.
     pub(crate) fn call(&self, method: Method, path: &str) -> RequestBuilder {
         self.request(method, path).header("x-rh-identity", identity("org-1", "ada"))
     }

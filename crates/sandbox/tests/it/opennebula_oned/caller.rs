@@ -1,4 +1,4 @@
-//! Somebody who calls oned with bodies of their own, and turns the clock of the sandbox.
+//! A user who calls oned with bodies of their own, and turns the clock of the sandbox.
 
 use std::fmt::Write;
 use std::net::{Ipv4Addr, SocketAddr};

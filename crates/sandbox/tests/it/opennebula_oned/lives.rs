@@ -210,7 +210,7 @@ async fn a_machine_can_rest() {
     assert_eq!(caller.stages(held, 4).await[3], (3, 3));
 }
 
-/// The addresses of three networks, and then none until somebody leaves.
+/// The addresses of three networks, and then none until a client leaves.
 #[tokio::test]
 async fn addresses_run_out_and_come_back() {
     let caller = OnedClient::slow().await;

@@ -138,8 +138,8 @@ async fn other_methods_and_paths_get_a_page() {
     assert!(broken.contains("<i4>-503</i4>") && broken.contains(why), "{broken}");
     let version = caller.call(COGNIT, "one.system.version", &[]).await;
     assert_eq!(version.as_deref(), Ok("6.8.3"));
-    let nobody = caller.call("cognitcognitpass", "one.system.version", &[Text("x")]).await;
-    assert_eq!(nobody.unwrap_err().1, 256);
+    let unknown = caller.call("cognitcognitpass", "one.system.version", &[Text("x")]).await;
+    assert_eq!(unknown.unwrap_err().1, 256);
 }
 
 #[tokio::test]

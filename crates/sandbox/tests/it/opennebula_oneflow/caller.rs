@@ -1,4 +1,4 @@
-//! Somebody who calls OneFlow, asks oned about machines, and turns the clock.
+//! A user who calls OneFlow, asks oned about machines, and turns the clock.
 
 use std::net::Ipv4Addr;
 

@@ -82,7 +82,7 @@ async fn text_that_is_not_escaped_adds_attributes() {
 async fn names_in_a_text_are_expanded_and_an_append_line_keeps_what_the_template_has() {
     let caller = OneFlowClient::new().await;
     let contents = "APPEND=\"DISK\"\nDISK=[IMAGE=\"function-image\",IMAGE_UNAME=oneadmin,SIZE=\"9000\"]\nGREETING=\"$WHO $UNKNOWN\"\n\
-                    PARENT=\"${FAAS.TEMPLATE.NIC.IP}|${FAAS.NAME}|${NOBODY.NAME}\"";
+                    PARENT=\"${FAAS.TEMPLATE.NIC.IP}|${FAAS.NAME}|${UNKNOWN.NAME}\"";
     let merge = json!({"custom_attrs_values": {"WHO": "world"}, "roles": [
         {"name": "FAAS"}, {"name": "DAAS", "vm_template_contents": contents}]});
     let id = caller.start("Straight-Data", merge).await;

@@ -122,10 +122,11 @@ fn a_paused_operation_names_who_paused_it() {
 #[test]
 fn a_stuck_operation_lists_what_is_left_over() {
     let bodies =
-        and(under_way(), vec![undo_reason("b", "quota"), stuck("a", "the far side is gone", &["a"])]);
-    let told = case(Phase::Stuck, bodies).reads("it is stuck and needs an operator: the far side is gone");
+        and(under_way(), vec![undo_reason("b", "quota"), stuck("a", "the external system is gone", &["a"])]);
+    let told =
+        case(Phase::Stuck, bodies).reads("it is stuck and needs an operator: the external system is gone");
     assert_eq!((told.blocking_step.as_deref(), told.left_over), (Some("a"), vec!["a".to_owned()]));
-    assert!(told.what_you_can_do[0].contains("far side"), "{:?}", told.what_you_can_do);
+    assert!(told.what_you_can_do[0].contains("external system"), "{:?}", told.what_you_can_do);
 }
 
 #[test]

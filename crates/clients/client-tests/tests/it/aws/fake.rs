@@ -103,7 +103,7 @@ impl FakeAws {
     }
 }
 
-/// A clock that stands still until somebody turns it.
+/// A clock that stands still until a caller turns it.
 pub(crate) struct CannedFailure(AtomicI64);
 
 impl CannedFailure {

@@ -99,7 +99,7 @@ async fn a_key_is_deleted_by_its_name_when_it_is_still_the_same() {
     assert_eq!(fake.asked()[1].get("KeyName.1"), Some("alice"));
     assert_eq!((fake.last().action(), fake.last().get("KeyName")), ("DeleteKeyPair", Some("alice")));
 
-    // Somebody else took the name in the meantime.
+    // Another caller took the name in the meantime.
     let fake = FakeAws::answering(vec![listed(&[item("alice", HEX, "")]), gone.clone()]).await;
     let ours = CloudKey { id: "key-older".to_owned(), ..key("alice", None) };
     fake.aws.delete_key(&place(&role()), &ours).await.unwrap();

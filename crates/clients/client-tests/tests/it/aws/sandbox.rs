@@ -202,8 +202,8 @@ async fn what_the_external_system_refuses_is_sorted() {
     fixture.put("/aws/throttle", json!({ "every": 1 })).await;
     assert_eq!(refused(&instance_request("mark"), "token-4").await.0, Category::Throttle);
     fixture.post("/aws/reset", json!({})).await;
-    let nobody = InstanceRequest { key_name: Some("nobody".to_owned()), ..instance_request("mark") };
-    let (category, code) = refused(&nobody, "token-5").await;
+    let unknown = InstanceRequest { key_name: Some("unknown".to_owned()), ..instance_request("mark") };
+    let (category, code) = refused(&unknown, "token-5").await;
     assert_eq!((category, code.as_str()), (Category::NotFound, "InvalidKeyPair.NotFound"));
 
     let access =

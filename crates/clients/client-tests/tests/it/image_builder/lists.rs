@@ -48,8 +48,8 @@ async fn only_what_is_new_enough_is_found_newest_first() {
     assert_eq!(listed.iter().map(|one| one.id).collect::<Vec<_>>(), [ids[2], ids[1]]);
     let (page, total) = fixture.builder.page(&who(), 1, 2).await.unwrap();
     assert_eq!((page[0].id, page.len(), total), (ids[0], 1, 3));
-    let nobody = CallerIdentity::from(&Organisation { org: "org-2".into(), account: None });
-    assert_eq!(fixture.builder.list(&nobody, moments[0]).await.unwrap(), []);
+    let unknown = CallerIdentity::from(&Organisation { org: "org-2".into(), account: None });
+    assert_eq!(fixture.builder.list(&unknown, moments[0]).await.unwrap(), []);
     let refused = fixture.builder.page(&who(), 101, 0).await.unwrap_err();
     assert!(matches!(refused, BuilderError::Refused { status: 400, .. }), "{refused:?}");
 }
@@ -61,7 +61,7 @@ struct ListRequest {
 }
 
 /// An external system that has so many builds, one a second, the newest at 1,000,000 s. It overlaps its pages by one, as if
-/// somebody had begun a build in between. Returns the driver for it.
+/// a caller had begun a build in between. Returns the driver for it.
 async fn with_builds(count: u32) -> ImageBuilder {
     let list = move |Query(asked): Query<ListRequest>| async move {
         assert_eq!(asked.limit, 100);

@@ -5,7 +5,7 @@ use cloud::{Category, CloudKey, Fingerprints, KeyMaterial, Provider};
 use super::checks::Checks;
 use super::server::{ACCOUNT, Moto, place, role};
 
-/// Keys that nobody has the other half of, and their fingerprints as `openssl` computes them: MD5 and SHA-256 of the
+/// Keys that no caller has the other half of, and their fingerprints as `openssl` computes them: MD5 and SHA-256 of the
 /// public key in DER.
 const RSA: &str = "ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAABAQC0XQaoRmRw1l8X9ZDn76PqTcwOHLpKyMvux2tWeSerdC8YaKXhTuo3z8Vx4pfxN\
                    3NYtA50rxQTJi48elwJEE23HeXc3IMlBZQAc6t/T+mzwJYVqlJEbEfB/vbvCHwBPkbHYVldLSEUfveeZIepmUmvi3UeB490K6lJDc\

@@ -60,7 +60,7 @@ async fn error_responses(moto: &Moto, checks: &mut Checks) {
             Category::NotFound,
         ),
         (
-            InstanceRequest { key_name: Some("nobody's".to_owned()), ..instance_request("refused") },
+            InstanceRequest { key_name: Some("unknown's".to_owned()), ..instance_request("refused") },
             "InvalidKeyPair.NotFound",
             Category::NotFound,
         ),

@@ -63,7 +63,7 @@ impl Moto {
             panic!("moto did not start: {said:?}")
         });
         let url = url.await.expect("moto says where it is, in time");
-        // It writes a line for every request, and would wait for ever if nobody read them.
+        // It writes a line for every request, and would wait for ever if no caller read them.
         tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
         let keys = AccessKeys { id: "AKIAOURS".to_owned(), secret: "ours".into(), session: None };
         let options =

@@ -112,8 +112,8 @@ async fn errors_are_sorted_by_their_code() {
         assert_eq!(error.is_final(), is_final, "{code}: {error:?}");
         assert!(error.to_string().ends_with(": a scripted failure"), "{error}");
     }
-    let nobody = OnBehalfOf { tenant: "", sub_account: None };
-    let error = fixture.provisioner.provision_runtime(nobody, &runtime("i-1")).await.unwrap_err();
+    let unknown = OnBehalfOf { tenant: "", sub_account: None };
+    let error = fixture.provisioner.provision_runtime(unknown, &runtime("i-1")).await.unwrap_err();
     assert_eq!(error.to_string(), "provisioner refused: tenant header is empty");
     assert_eq!(fixture.get("/provisioner/runtimes").await["runtimes"], json!([]));
 
@@ -180,8 +180,8 @@ async fn the_wire_is_what_the_protocol_says() {
     let provisioner = of_2022(&format!("{}/deep/graphql", fake.url));
     provisioner.deprovision_runtime(CALLER, "rt-\"1").await.unwrap();
     let input = runtime("i-1");
-    let nobody = OnBehalfOf { tenant: "ga-1", sub_account: None };
-    let error = provisioner.provision_runtime(nobody, &input).await.unwrap_err();
+    let unknown = OnBehalfOf { tenant: "ga-1", sub_account: None };
+    let error = provisioner.provision_runtime(unknown, &input).await.unwrap_err();
     assert!(matches!(error, DriverError::Broken { .. }), "{error:?}");
 
     let [deprovision, provision] = &fake.arrivals()[..] else { panic!("two calls were made") };

@@ -49,7 +49,7 @@ const WAIT_MS_MAX: u64 = 24 * 3600 * 1000;
 
 impl Workflow for Hello {
     const KIND: &'static str = "demo.hello";
-    const ABOUT: &'static str = "Greets somebody through an HTTP service, waits, and writes a letter.";
+    const ABOUT: &'static str = "Greets a name through an HTTP service, waits, and writes a letter.";
     type Params = Params;
     type State = State;
     type Input = Input;

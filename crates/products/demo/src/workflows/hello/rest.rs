@@ -18,7 +18,7 @@ impl Fact for RestsUntil {
 
 #[async_trait]
 impl Step<Hello> for Rest {
-    named!("rest", "Waiting as long as was asked");
+    named!("rest", "Waiting for the requested time");
 
     fn effect(&self) -> Effect {
         Effect::Pure

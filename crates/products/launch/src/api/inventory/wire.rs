@@ -1,4 +1,4 @@
-//! A machine that somebody wants to be rid of, as it is shown.
+//! A machine that a user wants to be rid of, as it is shown.
 
 use crate::workflows::termination::{TerminatedInstance, TerminationProgress};
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ use super::list::InventoryItem;
 pub struct InventoryInstance {
     #[serde(flatten)]
     pub item: InventoryItem,
-    /// Null unless somebody asked for its end.
+    /// Null unless a client asked for its end.
     pub termination: Option<Termination>,
 }
 
@@ -35,7 +35,7 @@ pub struct Terminations {
 }
 
 impl Termination {
-    /// Nothing where nobody has asked for it.
+    /// Nothing where no client has asked for it.
     pub(in crate::api) fn of(
         machine: &TerminatedInstance,
         standing: TerminationProgress,

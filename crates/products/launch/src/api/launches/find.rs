@@ -76,11 +76,11 @@ pub(crate) fn provider(field: &str, text: &str) -> Result<ProviderKind, Failure>
 
 /// A launch in a list. One that cannot be read is in the log, and does not hide the others.
 pub(crate) fn listed(row: &ResourceRow) -> Option<View> {
-    View::of_row(row).inspect_err(|why| error!(%why, "launch left out of a list")).ok()
+    View::of_row(row).inspect_err(|why| error!(%why, "launch record unreadable, left out of the list")).ok()
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "it is the end of every such error")]
 fn unreadable(why: UnreadableStatus) -> Failure {
-    error!(%why, "a launch cannot be shown");
+    error!(%why, "launch record unreadable");
     Failure::internal()
 }

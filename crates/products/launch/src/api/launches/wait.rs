@@ -44,7 +44,7 @@ pub(in crate::api) async fn look(
     }
 }
 
-/// `wait=30s`, or a number of seconds. Only somebody who says what they have can wait for something else.
+/// `wait=30s`, or a number of seconds. Only a user who says what they have can wait for something else.
 fn patience(shared: &LaunchShared, asked: &QueryParams) -> Result<Duration, Failure> {
     let Some(text) = asked.text("wait")? else { return Ok(Duration::ZERO) };
     let seconds: u64 = text

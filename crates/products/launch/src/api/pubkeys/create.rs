@@ -17,7 +17,7 @@ use server::http::body::JsonBody;
     request_body = wire::NewPubkey,
     responses(
         (status = OK, body = wire::Pubkey, description = "The key."),
-        (status = CONFLICT, body = wire::Error, description = "Somebody else does the same: `conflict`."),
+        (status = CONFLICT, body = wire::Error, description = "Another request does the same: `conflict`."),
         (status = UNPROCESSABLE_ENTITY, body = wire::Error,
          description = "The key is there, or its name is taken: `duplicate_pubkey` or `duplicate_pubkey_name`."),
     )

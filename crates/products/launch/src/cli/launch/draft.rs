@@ -1,4 +1,4 @@
-//! A launch as far as somebody has said what it shall be.
+//! A launch as far as a user has said what it shall be.
 
 use std::fmt;
 
@@ -126,7 +126,7 @@ impl Draft {
         needed.into_iter().filter_map(|(what, is_missing)| is_missing.then_some(what)).collect()
     }
 
-    /// For whoever cannot be asked: the flags that say it.
+    /// For the user who cannot be asked: the flags that say it.
     pub(super) fn must_be_whole(&self) -> Result<()> {
         let missing = self.missing();
         if missing.is_empty() {

@@ -11,7 +11,7 @@ use crate::client::LaunchClient;
 
 /// The most that is asked for in one call.
 const PAGE_MAX: usize = 200;
-/// Nobody has more keys.
+/// No user has more keys.
 const PAGES_MAX: usize = 50;
 const NAME: &str = "key";
 
@@ -57,7 +57,7 @@ pub(crate) fn key_in_file(flag: &str, path: &str, name: Option<&str>) -> Result<
     let text = app::given::text(flag, path)?;
     let body = text.trim().to_owned();
     if body.contains("PRIVATE KEY") {
-        bail!("{flag}: {path} is a private key, which belongs to nobody else; name the file with .pub");
+        bail!("{flag}: {path} is a private key, which must not be shared; name the file with .pub");
     }
     if body.lines().count() != 1 {
         bail!("{flag}: {path} must hold one public key of OpenSSH on one line");

@@ -34,7 +34,7 @@ pub(crate) struct ParameterArgs {
     /// What to call a key that is new [default: its comment]
     #[arg(long, value_name = "NAME", requires = "key")]
     key_name: Option<String>,
-    /// A file with text for the first start of every instance, - for stdin; it is shown to nobody
+    /// A file with text for the first start of every instance, - for stdin; it is never shown
     #[arg(long, value_name = "FILE")]
     user_data: Option<String>,
     /// Shut every instance down after its first start

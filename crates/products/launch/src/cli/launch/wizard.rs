@@ -14,7 +14,7 @@ use app::prompt::{Asker, Choice, Picked};
 
 /// What fits on a screen.
 const SHOWN_MAX: usize = 12;
-/// What the hosted service never let anybody exceed; the server may allow less.
+/// What the hosted service never let any user exceed; the server may allow less.
 const COUNT_MAX: u32 = 45;
 /// New accounts may have no more processors than this at once.
 const VCPUS_WARNED: u64 = 32;
@@ -286,7 +286,7 @@ impl<'a> Wizard<'a> {
     }
 }
 
-/// Where the images of a provider are made, and so where instances start when nobody says where.
+/// Where the images of a provider are made, and so where instances start when no user says where.
 pub(crate) fn home(provider: &str) -> &'static str {
     provider.parse().map_or("", |kind: ProviderKind| kind.spec().home)
 }

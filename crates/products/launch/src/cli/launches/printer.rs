@@ -136,7 +136,7 @@ mod tests {
     }
 
     fn lines(printer: &mut LaunchPrinter, step: &Value) -> Vec<String> {
-        printer.changed(&launch_with(&json!({"steps": [step], "waits_for": "somebody", "is_over": false})))
+        printer.changed(&launch_with(&json!({"steps": [step], "waits_for": "someone", "is_over": false})))
     }
 
     #[test]
@@ -160,11 +160,11 @@ mod tests {
                 "running   Building the image [--------------------] 0 of 0",
             ),
             ("succeeded", times, "done      Building the image (12 min)"),
-            ("waiting", json!({}), "waiting   Building the image: somebody"),
+            ("waiting", json!({}), "waiting   Building the image: a client"),
             (
                 "waiting",
                 json!({"progress": {"done": 1, "total": 2}}),
-                "waiting   Building the image [##########----------]: somebody",
+                "waiting   Building the image [##########----------]: a client",
             ),
             (
                 "retrying",

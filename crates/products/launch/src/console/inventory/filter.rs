@@ -1,4 +1,4 @@
-//! Which machines somebody wants to see. The API lists all of them, launch by launch; the rest is done here, with a
+//! Which machines a user wants to see. The API lists all of them, launch by launch; the rest is done here, with a
 //! limit on how many are looked through for one page.
 
 use super::super::LAUNCH;

@@ -44,7 +44,7 @@ pub(super) struct Rows {
     pager: Pager,
 }
 
-/// What somebody may do with machines.
+/// What a user may do with machines.
 struct Rights {
     launches: bool,
     terminates: bool,

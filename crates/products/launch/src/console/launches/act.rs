@@ -1,4 +1,4 @@
-//! What somebody asks of a launch: cancel, retry, clean up, leave, terminate.
+//! What a user asks of a launch: cancel, retry, clean up, leave, terminate.
 
 use axum::extract::Path;
 use axum::response::Response;

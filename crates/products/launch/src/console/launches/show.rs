@@ -33,7 +33,7 @@ struct LaunchPart {
     csrf: CsrfToken,
 }
 
-/// What somebody may do with it.
+/// What a user may do with it.
 #[derive(Clone, Copy)]
 struct Rights {
     controls: bool,
@@ -126,7 +126,7 @@ impl LaunchPart {
         self.rights.controls && !self.launch.is_over && !self.goes_back()
     }
 
-    /// Somebody chose that leaving means to cancel.
+    /// A user chose that leaving means to cancel.
     fn can_leave(&self) -> bool {
         self.can_cancel() && self.launch.ends_with_its_window()
     }
@@ -152,7 +152,7 @@ impl LaunchPart {
         self.rights.controls && self.launch.is_over && lives
     }
 
-    /// It was asked for without saying where, and nobody has said it since.
+    /// It was asked for without saying where, and no user has said it since.
     fn needs_parameters(&self) -> bool {
         let waits = self.launch.steps.iter().any(|step| {
             step.name == "wait_for_parameters"

@@ -1,11 +1,11 @@
-//! What can be told about a draft without asking anybody, field by field and page by page.
+//! What can be told about a draft without asking any user, field by field and page by page.
 
 use super::draft::Draft;
 use super::public_key;
 use super::step::WizardStep;
 use console::FormError;
 
-/// What the API never lets anybody exceed.
+/// What the API never lets any user exceed.
 pub(crate) const AMOUNT_MAX: u32 = 45;
 /// New accounts may have no more processors than this at once.
 const VCPUS_WARNED: u64 = 32;

@@ -89,12 +89,12 @@ impl FormField {
         FormField { drops: true, ..self }
     }
 
-    /// It is looked at while somebody types.
+    /// It is looked at while a user types.
     pub(crate) fn live(self) -> FormField {
         FormField { is_live: true, ..self }
     }
 
-    /// Nobody is shown what is in it.
+    /// No user is shown what is in it.
     pub(crate) fn secret(self) -> FormField {
         FormField { kind: "password", value: String::new(), ..self }
     }

@@ -132,7 +132,7 @@ pub(super) async fn now(signed_in: SignedIn, fields: Fields) -> Response {
     }
     match send(&signed_in.api, &draft).await {
         Ok(launch) => {
-            // Whoever corrects the launch later begins with it. Without it they begin with what the launch tells.
+            // The user who corrects the launch later begins with it. Without it they begin with what the launch tells.
             let _ = signed_in.save_draft(&sent(&launch.id), &draft.pairs()).await;
             let at = format!("/console/launches/{}", launch.id);
             Flash::good("Launch started.").while_running().at(&at)
@@ -218,7 +218,7 @@ pub(super) async fn add_account(api: &ApiClient, fields: &Fields, prefix: &str) 
     api.post(&format!("{LAUNCH}/sources"), &body).await?.json()
 }
 
-/// `POST /console/launch/check/{field}`: one field, while somebody types.
+/// `POST /console/launch/check/{field}`: one field, while a user types.
 pub(super) async fn check(Path(field): Path<String>, signed_in: SignedIn, fields: Fields) -> Response {
     let draft = match current(&signed_in, &fields).await {
         Ok(draft) => draft,

@@ -21,7 +21,7 @@ pub(crate) const WAYS: [BuildOption; 4] = [
     BuildOption {
         profile: "images",
         title: "Wait for a callback",
-        about: "The side of the Image Builder says when the image is ready. Nobody looks in between. The list of \
+        about: "Image Builder reports when the image is ready. The launch does not poll in between. The list of \
                 images shows the launch.",
     },
     BuildOption {

@@ -102,7 +102,7 @@ impl RegionChoices {
         Ok(RegionChoices { sources, types, templates, search, again: "/console/launch/where".to_owned() })
     }
 
-    /// Somebody looked already, and it did not let us in.
+    /// A user looked already, and it did not let us in.
     pub(crate) fn warning(&self, draft: &Draft) -> Option<String> {
         let chosen = self.sources.iter().find(|source| source.id == draft.get("source_id"))?;
         let is_fine = ["", "available"].contains(&chosen.status.as_str());

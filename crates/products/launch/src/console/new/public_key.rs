@@ -1,4 +1,4 @@
-//! A public key while somebody types it: what it is, or what is wrong with it. The API decides in the end.
+//! A public key while a user types it: what it is, or what is wrong with it. The API decides in the end.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};

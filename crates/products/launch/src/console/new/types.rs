@@ -1,4 +1,4 @@
-//! Instance types that fit, while somebody looks for one.
+//! Instance types that fit, while a user looks for one.
 
 use crate::api::wire::{InstanceType, InstanceTypes};
 use askama::Template;
@@ -128,7 +128,7 @@ fn plain(architecture: &str) -> &str {
 
 impl TypeRow {
     fn new(one: &InstanceType, is_chosen: bool) -> TypeRow {
-        #[expect(clippy::cast_precision_loss, reason = "nobody has so much memory")]
+        #[expect(clippy::cast_precision_loss, reason = "no instance has so much memory")]
         let memory = one.memory_mib as f64 / 1024.0;
         let about =
             format!("{} vCPU · {memory:.1} GiB · {}", one.vcpus, one.architecture).replace(".0 GiB", " GiB");
@@ -176,7 +176,7 @@ mod tests {
         let known = vec![one("a1.small", 1, "x86_64", true), one("t3.large", 2, "x86_64", true)];
         let first = &Types::of(known, &draft(&[("image", "build")]), None).rows[0];
         assert_eq!(first.name, "t3.large", "people know it");
-        assert_eq!(names(&draft(&[("image", "cloud")])).len(), 3, "nobody knows what the image is made for");
+        assert_eq!(names(&draft(&[("image", "cloud")])).len(), 3, "it is unknown what the image is made for");
     }
 
     #[test]

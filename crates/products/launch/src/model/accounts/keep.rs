@@ -13,7 +13,7 @@ use crate::model::numbers::fresh_id;
 use crate::model::params::LaunchOwner;
 use crate::model::settings::Launches;
 
-/// A source that somebody wants to have kept.
+/// A source that a user wants to have kept.
 #[derive(Debug, Clone)]
 pub struct NewSource {
     pub name: String,
@@ -50,7 +50,7 @@ pub async fn create(
         .map_err(|field_errors| LaunchApiError::with_field_errors(StatusCode::BAD_REQUEST, field_errors))?;
     if directory.all(who, None).await?.len() >= SOURCES_MAX {
         let message = format!("an organisation can have {SOURCES_MAX} sources");
-        return Err(LaunchApiError::conflict(message).hint("delete those that nobody uses"));
+        return Err(LaunchApiError::conflict(message).hint("delete those that are not in use"));
     }
     let (tenant, uid) = (who.tenant(), fresh_id(engine));
     let name = resource(who, uid);
@@ -111,7 +111,7 @@ impl SourceDirectory {
                 return Ok(true);
             }
         }
-        Err(StoreError::Unavailable("somebody else is changing this source all the time".into()).into())
+        Err(StoreError::Unavailable("another request keeps changing this source".into()).into())
     }
 }
 
@@ -144,7 +144,7 @@ fn elsewhere() -> LaunchApiError {
 
 #[expect(clippy::needless_pass_by_value, reason = "for map_err")]
 fn internal(error: String) -> LaunchApiError {
-    tracing::error!(error, "a source could not be saved");
+    tracing::error!(error, "saving a source failed");
     LaunchApiError::new(Code::Internal, "the source could not be saved; the reason is in the log")
 }
 

@@ -90,7 +90,7 @@ impl From<SourceError> for LaunchApiError {
             SourceError::Store(error) => error.into(),
             SourceError::Outside(error) => error.into(),
             SourceError::Locked { .. } => {
-                tracing::error!(%error, "a source cannot be used");
+                tracing::error!(%error, "source not usable");
                 LaunchApiError::new(Code::SourceLocked, "the access of this source cannot be opened")
                     .at("source_id")
                     .hint("put the key back that sealed it, or make the source anew")

@@ -9,7 +9,7 @@ use crate::model::api_error::Flaw;
 use crate::model::params::ImageChoice;
 use crate::model::state::ResolvedImage;
 
-/// Nothing means that nobody knows yet.
+/// Nothing means that it is unknown yet.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ImageFacts {
     pub architecture: Option<Architecture>,
@@ -57,7 +57,7 @@ impl ImageFacts {
         }
     }
 
-    /// What the Image Builder says about an image that somebody had built. It need not be ready.
+    /// What the Image Builder says about an image that a client had built. It need not be ready.
     pub fn of_compose(provider: ProviderKind, compose: &Compose) -> Result<ImageFacts, Flaw> {
         if compose.status == BuildStatus::Failure {
             let why = compose.error.as_deref().unwrap_or("no reason is given");

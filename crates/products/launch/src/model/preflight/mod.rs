@@ -31,9 +31,9 @@ pub struct Preflight<'a> {
 #[derive(Debug, Clone, Copy)]
 pub enum Availability<'a> {
     Listed(&'a TypeListing),
-    /// Nobody knows the region.
+    /// No client knows the region.
     UnknownRegion,
-    /// Nobody has looked: only what the program itself knows can be held against a launch.
+    /// No client has looked: only what the program itself knows can be held against a launch.
     NotAsked,
 }
 

@@ -38,11 +38,11 @@ const SETTLES: Duration = Duration::from_secs(30);
 
 /// What became of a claim.
 pub(crate) enum Claimed {
-    /// The name is ours as long as nobody finds our key missing.
+    /// The name is ours as long as no client finds our key missing.
     Ours,
     /// Another key has the name.
     Taken,
-    /// Somebody wrote at the same time: look again.
+    /// A client wrote at the same time: look again.
     Changed,
 }
 
@@ -81,7 +81,7 @@ impl Name<'_> {
         if !self.write(&claim, expect).await? {
             return Ok(Claimed::Changed);
         }
-        // Whoever had claimed it may have written its key since we looked, after a very long pause.
+        // The client that had claimed it may have written its key since we looked, after a very long pause.
         if let Some((_, before)) = held.filter(|(_, claim)| claim.key != self.key)
             && self.is_held_by(&before.key).await?
         {
@@ -93,12 +93,12 @@ impl Name<'_> {
         Ok(Claimed::Ours)
     }
 
-    /// Whether the claim still names this key. Asked once the key is written: from then on nobody takes it away.
+    /// Whether the claim still names this key. Asked once the key is written: from then on no client takes it away.
     pub(crate) async fn is_ours(&self) -> Result<bool, LaunchApiError> {
         Ok(self.look().await?.is_some_and(|(_, claim)| claim.key == self.key))
     }
 
-    /// Gives the name back. That somebody else has it by now is no error.
+    /// Gives the name back. That another client has it by now is no error.
     pub(crate) async fn release(&self) -> Result<(), LaunchApiError> {
         if let Some((row, claim)) = self.look().await?.filter(|(_, claim)| claim.key == self.key) {
             let gone = KeyNameClaim { gone_at: Some(self.engine.now()), ..claim };

@@ -61,7 +61,7 @@ pub async fn create(
         let number = engine.resource(&row).await?.map(|row| row.number).ok_or_else(super::missing)?;
         return Ok(Pubkey { number, record });
     }
-    Err(LaunchApiError::conflict("somebody else is changing the same key or name; try again"))
+    Err(LaunchApiError::conflict("another request is changing the same key or name; try again"))
 }
 
 /// The same, except that a key which is there already is welcome, whatever it is called.

@@ -42,5 +42,5 @@ pub async fn delete(engine: &Engine, who: &LaunchOwner, number: i64) -> Result<O
             Err(error) => return Err(error.into()),
         }
     }
-    Err(LaunchApiError::conflict("somebody else is changing this key; try again"))
+    Err(LaunchApiError::conflict("another request is changing this key; try again"))
 }

@@ -112,6 +112,6 @@ fn missing() -> LaunchApiError {
 
 #[expect(clippy::needless_pass_by_value, reason = "for map_err")]
 fn internal(error: String) -> LaunchApiError {
-    tracing::error!(error, "a public key could not be saved");
+    tracing::error!(error, "saving a public key failed");
     LaunchApiError::new(Code::Internal, "the key could not be saved; the reason is in the log")
 }

@@ -20,7 +20,7 @@ pub enum LaunchPhase {
     Registering,
     /// It failed, and what it made is being taken back.
     Compensating,
-    /// Somebody cancelled it, and what it made is being taken back.
+    /// A client cancelled it, and what it made is being taken back.
     Cancelling,
     Succeeded,
     SucceededWithWarnings,

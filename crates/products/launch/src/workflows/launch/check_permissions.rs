@@ -22,7 +22,7 @@ impl CheckPermissions {
 
 #[async_trait]
 impl Step<Launch> for CheckPermissions {
-    named!(NAME, "Asking whether the account lets us");
+    named!(NAME, "Checking account permissions");
 
     fn effect(&self) -> Effect {
         Effect::Pure

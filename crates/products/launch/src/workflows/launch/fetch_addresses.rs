@@ -23,7 +23,7 @@ pub(crate) struct FetchAddresses {
 
 pub(crate) const NAME: &str = "fetch_addresses";
 
-/// Since when somebody looks.
+/// Since when a user looks.
 #[derive(Serialize, Deserialize)]
 struct Since(Timestamp);
 

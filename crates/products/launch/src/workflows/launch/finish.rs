@@ -57,7 +57,7 @@ fn error(state: &State, stage: LaunchPhase, rest: &Settled<'_>) -> Option<Launch
     if stage.success() == Some(true) {
         return None;
     }
-    let cause = rest.cause.map_or("nobody knows why", |cause| cause.as_str());
+    let cause = rest.cause.map_or("the cause is unknown", |cause| cause.as_str());
     let step = rest.step.unwrap_or_default();
     match (&state.error, stage) {
         (_, LaunchPhase::Cancelled) => Some(LaunchError::new(step, "cancelled", cause)),

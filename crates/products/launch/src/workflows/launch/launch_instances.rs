@@ -117,7 +117,7 @@ impl LaunchInstances {
         }
     }
 
-    /// Somebody deleted the key pair a moment ago.
+    /// A client deleted the key pair a moment ago.
     fn upload_again(op: &mut Operation<Launch>, error: CloudError) -> Outcome {
         let generation = generation(op)? + 1;
         if generation > KEYS_MAX {

@@ -1,4 +1,4 @@
-//! External systems quote what they were sent when they refuse it. What is secret in that is taken out before anybody reads it.
+//! External systems quote what they were sent when they refuse it. What is secret in that is taken out before any client reads it.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -12,11 +12,11 @@ use crate::workflows::launch::Launch;
 const MASK: &str = "<secret>";
 /// Shorter texts are too common to be a secret, and masking them would make every message unreadable.
 const CHARS_MIN: usize = 4;
-/// Nobody knows which word of a text is the secret; those of this length are all taken for one.
+/// It is unknown which word of a text is the secret; those of this length are all taken for one.
 const WORD_CHARS_MIN: usize = 6;
 /// So much of an encoded text is enough to tell that it is quoted.
 const ENCODED_CHARS: usize = 24;
-/// The members of a build request that let somebody in.
+/// The members of a build request that let a user in.
 const SECRET_MEMBERS: [&str; 3] = ["password", "activation-key", "activation_key"];
 
 /// The text without what this launch keeps secret. What cannot be opened cannot have been sent.

@@ -9,7 +9,7 @@ pub(crate) struct RegisterInInventory;
 
 #[async_trait]
 impl Step<Launch> for RegisterInInventory {
-    named!("register_in_inventory", "Showing the instances in the inventory");
+    named!("register_in_inventory", "Registering the instances in the inventory");
 
     fn effect(&self) -> Effect {
         Effect::Pure

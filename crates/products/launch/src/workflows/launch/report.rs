@@ -1,4 +1,4 @@
-//! What went wrong, sorted and put into words, for whoever looks at the launch.
+//! What went wrong, sorted and put into words, for the user who looks at the launch.
 
 use cloud::{Category, CloudError};
 use engine::prelude::*;
@@ -18,7 +18,7 @@ impl LaunchError {
         LaunchError { step, category, message, hint, provider_code, retryable: false, attempt }
     }
 
-    /// Of the engine, and not of anybody outside.
+    /// Of the engine, and not of any client outside.
     pub(crate) fn internal(step: &str, message: &str) -> LaunchError {
         LaunchError::new(step, "internal", message)
     }
@@ -76,7 +76,9 @@ fn hint(category: Category) -> Option<&'static str> {
         Category::Quota => Some("ask the cloud for a higher limit, or launch fewer or smaller instances"),
         Category::Capacity => Some("choose another instance type or region, or launch again later"),
         Category::Invalid | Category::NotFound => Some("change what the message names and launch again"),
-        Category::Terminated => Some("somebody has terminated the instances of this launch; launch again"),
+        Category::Terminated => {
+            Some("the instances of this launch were terminated outside of it; launch again")
+        }
         Category::Throttle | Category::Network | Category::Timeout | Category::Upstream => {
             Some("launch again later")
         }
@@ -84,7 +86,7 @@ fn hint(category: Category) -> Option<&'static str> {
     }
 }
 
-/// The cloud did not do it. If trying again does not help, whoever asked is told this.
+/// The cloud did not do it. If trying again does not help, the client is told this.
 pub(crate) fn stop(op: &mut Operation<Launch>, step: &str, error: CloudError) -> Halt {
     let error = CloudError { message: masked(op, &error.message), ..error };
     op.state.error = Some(LaunchError::of_cloud(step, &error));
@@ -188,7 +190,7 @@ pub(crate) fn settle(
     op.attempt(call).settle(settings.settle, |_| Duration::MAX)
 }
 
-/// For calls that only look: a few tries, then whoever asked is told.
+/// For calls that only look: a few tries, then the client that asked is told.
 pub(crate) fn brisk(settings: &LaunchSettings) -> RetryPolicy {
     let first = settings.retry_first;
     RetryPolicy { first, max: first * 10, budget: first * 30 }

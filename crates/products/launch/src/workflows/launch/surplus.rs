@@ -52,7 +52,7 @@ pub(crate) async fn terminate(reach: &Reach, surplus: &[CloudInstance]) -> Resul
         return Ok(());
     }
     let ids: Vec<String> = surplus.iter().map(|one| one.id.clone()).collect();
-    tracing::warn!(instances = ids.join(", "), "more instances than asked for; terminating the surplus");
+    tracing::warn!(instances = ids.join(", "), "more instances than requested; terminating the surplus");
     reach.provider.delete(&reach.place(), &ids).await
 }
 

@@ -1,4 +1,4 @@
-//! Sees to it that the account has the public key. A key that is there is used, whoever uploaded it; one that this
+//! Sees to it that the account has the public key. A key that is there is used, no matter which client uploaded it; one that this
 //! launch uploaded goes when the launch fails, unless another launch uses it.
 
 use base64::Engine as _;
@@ -47,7 +47,7 @@ impl UploadPublicKey {
             let name = name_of(choice, key, number);
             match reach.provider.upload_key(&reach.place(), &name, &key.material(), launch_tag).await {
                 Err(error) if error.is(Category::Duplicate) => {
-                    // Somebody else may have uploaded this very key a moment ago.
+                    // Another client may have uploaded this very key a moment ago.
                     let found = reach.provider.find_key(&reach.place(), &key.aws_fingerprints()).await?;
                     if let Some(found) = found {
                         return Ok(found);
@@ -87,7 +87,7 @@ impl UploadPublicKey {
         Ok(found.filter(|key| key.launch_tag.as_deref() == Some(&launch_tag(op))))
     }
 
-    /// Deletes the key pair if nobody else needs it. Answers whether it is settled that nothing of ours is there.
+    /// Deletes the key pair if no other client needs it. Answers whether it is settled that nothing of ours is there.
     async fn take_back(&self, op: &mut Operation<Launch>, key: &PublicKey) -> Result<bool, CloudError> {
         let reach = reach(&self.launches, op).await?;
         let Some(found) = self.ours(op, &reach, &key.aws_fingerprints()).await? else { return Ok(false) };
@@ -142,7 +142,7 @@ impl Step<Launch> for UploadPublicKey {
         }
         let Some((choice, key)) = key_of(op)? else { return done() };
         let reach = reach(&self.launches, op).await.map_err(|error| stop(op, NAME, error))?;
-        // Whoever looks whether somebody needs the key must see this before we see the key.
+        // The user who looks whether a client needs the key must see this before we see the key.
         op.state.key_claim = Some(claim_of(&reach, &key));
         set_record(op)?;
         let launch_tag = launch_tag(op);

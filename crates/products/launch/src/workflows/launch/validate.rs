@@ -42,7 +42,7 @@ impl Validate {
 
 #[async_trait]
 impl Step<Launch> for Validate {
-    named!(NAME, "Checking what was asked for");
+    named!(NAME, "Validating the request");
 
     fn effect(&self) -> Effect {
         Effect::Pure

@@ -13,11 +13,11 @@ use crate::model::params::LaunchOwner;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Check {
     pub operation: OperationId,
-    /// Somebody else had asked for it, and it is under way.
+    /// Another client had asked for it, and it is under way.
     pub joined: bool,
 }
 
-/// How often to look again when somebody else has written the record in the meantime.
+/// How often to look again when another request has written the record in the meantime.
 const LOOKS_MAX: u32 = 5;
 
 /// Asks for a look at a source, or joins the one that is under way.
@@ -50,10 +50,10 @@ pub async fn ask(engine: &Engine, who: &LaunchOwner, source_id: &str) -> Result<
             Err(error) => return Err(error.into()),
         }
     }
-    Err(LaunchApiError::conflict("somebody else asks for the same look all the time; try again"))
+    Err(LaunchApiError::conflict("another request keeps asking for the same check; try again"))
 }
 
 fn internal(error: &str) -> LaunchApiError {
-    tracing::error!(error, "a check of a source could not be accepted");
+    tracing::error!(error, "accepting a source check failed");
     LaunchApiError::new(Code::Internal, "the check could not be accepted; the reason is in the log")
 }

@@ -57,7 +57,7 @@ fn missing(found: &Permissions) -> Option<String> {
 
 #[async_trait]
 impl Step<CheckSource> for LookAtSource {
-    named!("look_at_source", "Looking at the source");
+    named!("look_at_source", "Checking the source");
 
     fn effect(&self) -> Effect {
         Effect::Pure

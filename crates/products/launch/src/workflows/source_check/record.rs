@@ -40,7 +40,7 @@ impl SourceCheck {
         format!("source-check:{}:{source_id}", who.org)
     }
 
-    /// Nobody is told about a source that no service outside keeps.
+    /// No client is told about a source that no service outside keeps.
     pub(crate) fn new(
         params: &Params,
         finding: Finding,

@@ -25,7 +25,7 @@ pub struct TerminatedInstance {
 /// How far the end of a machine is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TerminationProgress {
-    /// Nobody has asked for it.
+    /// No client has asked for it.
     Untouched,
     Terminating(OperationId),
     Terminated,
@@ -83,7 +83,7 @@ fn check(row: &ResourceRow, record: &LaunchRecord) -> Result<(), LaunchApiError>
     Err(LaunchApiError::new(Code::LaunchUnderWay, message).hint(hint))
 }
 
-/// How often to look again when somebody else has written the record in the meantime.
+/// How often to look again when another request has written the record in the meantime.
 const LOOKS_MAX: u32 = 5;
 
 /// The machine with this id. What is not there and what belongs to others look the same.
@@ -118,7 +118,7 @@ pub fn machines(row: &ResourceRow) -> Result<Vec<TerminatedInstance>, LaunchApiE
         .collect())
 }
 
-/// Has the machine terminated, or joins whoever asked before.
+/// Has the machine terminated, or joins the client that asked before.
 pub async fn ask(
     engine: &Engine,
     who: &LaunchOwner,
@@ -145,7 +145,7 @@ pub async fn ask(
             Err(error) => return Err(error.into()),
         }
     }
-    Err(LaunchApiError::conflict("somebody else asks for the same all the time; try again"))
+    Err(LaunchApiError::conflict("another request keeps asking for the same; try again"))
 }
 
 /// How far it is.
@@ -169,6 +169,6 @@ pub async fn standing(
 }
 
 fn internal(error: &str) -> LaunchApiError {
-    tracing::error!(error, "an instance could not be terminated");
+    tracing::error!(error, "terminating an instance failed");
     LaunchApiError::new(Code::Internal, "it could not be accepted; the reason is in the log")
 }

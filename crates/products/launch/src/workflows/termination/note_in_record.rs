@@ -21,7 +21,7 @@ impl NoteInRecord {
         NoteInRecord { launches: Arc::clone(launches) }
     }
 
-    /// `false` when somebody else is writing it all the time.
+    /// `false` when another request is writing it all the time.
     async fn note(&self, op: &Operation<Terminate>) -> Result<bool, StoreError> {
         let (Some(gone), at) = (&op.state.gone, op.now()) else { return Ok(true) };
         let store = &self.launches.store;
@@ -45,7 +45,7 @@ impl NoteInRecord {
 
 #[async_trait]
 impl Step<Terminate> for NoteInRecord {
-    named!("note_in_record", "Noting it in the record of the launch");
+    named!("note_in_record", "Updating the launch record");
 
     fn effect(&self) -> Effect {
         Effect::Pure
@@ -55,6 +55,6 @@ impl Step<Terminate> for NoteInRecord {
         if self.note(op).await.map_err(SourceError::from)? {
             return done();
         }
-        retry("somebody else is changing the record of the launch all the time")
+        retry("another request keeps changing the record of the launch")
     }
 }

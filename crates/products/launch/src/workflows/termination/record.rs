@@ -1,4 +1,4 @@
-//! What is known about the end of a machine that somebody asked for.
+//! What is known about the end of a machine that a client asked for.
 
 use engine::{Resource, Timestamp};
 use serde::{Deserialize, Serialize};

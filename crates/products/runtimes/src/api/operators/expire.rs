@@ -111,10 +111,10 @@ pub(crate) async fn expire(
 enum ExpiryPath {
     /// It is as it should be.
     Nothing,
-    /// There is nothing to take down, or somebody else has to.
+    /// There is nothing to take down, or another client has to.
     Note,
     Suspend,
-    /// While an operation writes the record, nobody else does.
+    /// While an operation writes the record, no other client does.
     Wait,
 }
 

@@ -22,7 +22,7 @@ use server::http::body::JsonBody;
 use server::principal::Principal;
 use server::query::Name;
 
-/// Nobody queues more than a few operations on one resource.
+/// No client queues more than a few operations on one resource.
 const UNFINISHED_MAX: usize = 20;
 
 /// Forgets a runtime, whatever is left of it in the world.
@@ -96,7 +96,7 @@ async fn force(
         // The newest one is cancelled in the same commit; what others wait for goes too.
         for other in before.iter().map(|summary| summary.id).filter(|id| Some(*id) != running) {
             if let Err(error) = app.engine.ask(other, PhaseVerb::Cancel, by, reason).await {
-                warn!(operation.id = %other, %error, "an operation before a forced deletion is not cancelled");
+                warn!(operation.id = %other, %error, "cancelling the operation before a forced deletion failed");
             }
         }
     }

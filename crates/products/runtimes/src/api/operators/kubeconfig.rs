@@ -75,6 +75,6 @@ fn is_there(status: Status) -> bool {
 }
 
 fn not_opened(error: &SecretError) -> Failure {
-    error!(%error, "a kubeconfig cannot be opened");
+    error!(%error, "decrypting a kubeconfig failed");
     Failure::internal()
 }

@@ -28,7 +28,7 @@ use server::AppState;
 use server::error;
 use server::http::Failure;
 
-/// So often a change is decided anew because somebody else changed the record in between.
+/// So often a change is decided anew because another request changed the record in between.
 const TRIES: usize = 20;
 const REASON_CHARS_MAX: usize = 500;
 
@@ -60,7 +60,7 @@ impl ExistingInstance {
         match serde_json::from_str(&row.record) {
             Ok(instance) => Ok(ExistingInstance { row, instance }),
             Err(error) => {
-                error!(resource = row.name, %error, "the record of a runtime cannot be read");
+                error!(resource = row.name, %error, "runtime record unreadable");
                 Err(Failure::internal())
             }
         }

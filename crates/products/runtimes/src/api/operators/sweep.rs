@@ -1,4 +1,4 @@
-//! What is due without anybody asking: plans and credentials whose time is over.
+//! What is due without any client asking: plans and credentials whose time is over.
 
 use std::time::Duration;
 
@@ -53,8 +53,8 @@ pub async fn keep_sweeping(engine: Engine, every: Duration, closing: Cancellatio
     loop {
         match sweep(&engine, engine.now(), &mut failures).await {
             Ok(Swept { expired: 0, unbound: 0, .. }) => {}
-            Ok(Swept { expired, unbound, left }) => info!(expired, unbound, left, "swept what was due"),
-            Err(error) => warn!(%error, "cannot look for what is due; trying again later"),
+            Ok(Swept { expired, unbound, left }) => info!(expired, unbound, left, "expired what was due"),
+            Err(error) => warn!(%error, "looking for what is due failed, retrying later"),
         }
         tokio::select! {
             () = closing.cancelled() => return,

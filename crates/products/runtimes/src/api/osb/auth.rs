@@ -27,20 +27,23 @@ struct BasicCredentials {
 /// Answers who it is. What they may do is another question.
 pub(crate) async fn authenticate(app: &AppState, headers: &HeaderMap) -> Result<Principal, Failure> {
     let Some(credentials) = presented(headers) else {
-        info!("somebody without readable credentials was turned away");
+        info!("request rejected: no readable credentials");
         return Err(error::unauthenticated());
     };
     let token = credentials.token.expose_secret();
     let caller = principal_of(app, token).await.map_err(|denied| match denied {
         AuthError::Refused(why) => {
-            info!(user = shown(credentials.user.as_deref()), why, "bad credentials were turned away");
+            info!(user = shown(credentials.user.as_deref()), why, "request rejected: invalid credentials");
             error::unauthenticated()
         }
         AuthError::Unavailable(error) => error.into(),
     })?;
     let is_named = credentials.user.as_ref();
     if is_named.is_some_and(|user| !bool::from(user.as_bytes().ct_eq(caller.name.as_bytes()))) {
-        warn!(user = shown(credentials.user.as_deref()), "a token was used under a name that is not its own");
+        warn!(
+            user = shown(credentials.user.as_deref()),
+            "request rejected: the token belongs to another name"
+        );
         return Err(error::unauthenticated());
     }
     Ok(caller)

@@ -97,7 +97,7 @@ pub(crate) async fn bind(
     Err(error::busy())
 }
 
-/// `None` when somebody else was faster: look again.
+/// `None` when another request was faster: look again.
 async fn attempt(broker: &BrokerShared, asked: &BindRequest<'_>) -> Result<Option<ExistingBinding>, Failure> {
     let InstancePath { instance, binding, .. } = asked.instance_path;
     let owner = broker.instance(asked.caller, instance).await?;
@@ -196,12 +196,12 @@ async fn at_once(
             Ok((status, Json(broker.credentials(&known)?)).into_response())
         }
         Status::ProvisionFailed => Err(failed(broker, known).await?),
-        // Somebody took it back while it was made.
+        // A client took it back while it was made.
         _ => Err(error::busy()),
     }
 }
 
-/// What was made has been taken back, so the record can go too: nobody would ever ask for that.
+/// What was made has been taken back, so the record can go too: no client would ever ask for that.
 async fn failed(broker: &BrokerShared, known: StoredRecord<Binding>) -> Result<Failure, Failure> {
     let progress = broker.newest(&known.row).await?;
     let cause = progress.map(|progress| progress.cause()).unwrap_or_default();
@@ -213,7 +213,7 @@ async fn failed(broker: &BrokerShared, known: StoredRecord<Binding>) -> Result<F
         if let Err(error) =
             broker.app.engine.write_resource(&row.name, &row.tenant, expect, record_update).await
         {
-            warn!(%error, "a failed binding was not marked as gone");
+            warn!(%error, "marking a failed binding as deleted failed");
         }
     }
     Ok(error::unprocessable(format!("the credentials could not be made: {cause}")))

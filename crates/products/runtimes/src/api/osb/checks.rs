@@ -1,4 +1,4 @@
-//! What a request must fulfil before anybody looks at what is there.
+//! What a request must fulfil before any client looks at what is there.
 
 use crate::model::Parameters;
 use crate::model::catalog::{CatalogPlan, Purpose};

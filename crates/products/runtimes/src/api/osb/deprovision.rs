@@ -51,7 +51,7 @@ pub(crate) async fn deprovision(
     Err(error::busy())
 }
 
-/// `None` when somebody else was faster: look again.
+/// `None` when another request was faster: look again.
 async fn attempt(broker: &BrokerShared, id: &str, caller: &Principal) -> Result<Option<Response>, Failure> {
     let Some(known) = broker.instance(caller, id).await? else {
         return if broker.settings().compat_keb { Ok(Some(done())) } else { Err(gone()) };

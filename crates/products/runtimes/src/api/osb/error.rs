@@ -39,8 +39,7 @@ pub(crate) fn bad(description: impl Into<String>) -> Failure {
 
 /// Without good credentials a client learns no more than this.
 pub(crate) fn unauthenticated() -> Failure {
-    let text =
-        "the credentials are not good; send the name of a token as the user and the token as the password";
+    let text = "invalid credentials: use the token's name as user and the token as password";
     Failure::of_status(StatusCode::UNAUTHORIZED, text)
         .header(WWW_AUTHENTICATE, r#"Basic realm="provision-engine""#)
 }

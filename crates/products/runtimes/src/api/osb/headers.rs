@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 pub(crate) const REQUEST_IDENTITY: HeaderName = HeaderName::from_static("x-broker-api-request-identity");
 const ORIGINATING_IDENTITY: HeaderName = HeaderName::from_static("x-broker-api-originating-identity");
-/// Longer ones say nothing that anybody could want in an audit log.
+/// Longer ones say nothing that any client could want in an audit log.
 const ORIGIN_BYTES_MAX: usize = 8 * 1024;
 const IDENTITY_BYTES_MAX: usize = 8 * 1024;
 /// What of an origin is kept in the audit log.
@@ -24,7 +24,7 @@ pub(crate) fn request_identity(headers: &HeaderMap) -> Option<HeaderValue> {
 /// The user of the platform on whose behalf it asks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Origin {
-    /// As the audit log shows it; empty when nobody said.
+    /// As the audit log shows it; empty when no client said.
     shown: String,
     user: Option<String>,
 }

@@ -92,7 +92,7 @@ fn complete(operation: &mut Operation, path: &str, deletes: bool) {
         (403, "The token has neither the role broker nor the role admin."),
         (412, "The version of the API is not supported."),
         (500, "Something broke."),
-        (503, "The database does not answer, or the far side takes too long."),
+        (503, "The database does not answer, or the external system takes too long."),
         (504, "It took too long."),
     ];
     if has_body {

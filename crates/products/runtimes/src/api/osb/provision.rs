@@ -97,7 +97,7 @@ pub(crate) async fn provision(
     Err(error::busy())
 }
 
-/// `None` when somebody else was faster: look again.
+/// `None` when another request was faster: look again.
 async fn attempt(
     broker: &BrokerShared,
     asked: &ProvisionRequest<'_>,

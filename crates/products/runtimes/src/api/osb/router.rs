@@ -26,7 +26,7 @@ pub(crate) fn router(app: &Shared, offered: Arc<Catalog>, settings: OsbSettings)
     http::serve(routes, broker).layer(from_fn(guard::identified))
 }
 
-/// Adds everything below one prefix. What does not exist there is refused by the broker and by nobody else.
+/// Adds everything below one prefix. What does not exist there is refused by the broker and by no other client.
 fn below(router: Router<BrokerState>, prefix: &str) -> Router<BrokerState> {
     let instance = format!("{prefix}/service_instances/{{instance_id}}");
     let binding = format!("{instance}/service_bindings/{{binding_id}}");

@@ -73,7 +73,7 @@ impl BrokerShared {
         self.app.engine.sealer(&known.row.tenant, &known.row.name)
     }
 
-    /// Whether the credentials of a binding are worth nothing any more, although nobody took them back.
+    /// Whether the credentials of a binding are worth nothing any more, although no client took them back.
     pub(crate) fn has_expired(&self, row: &ResourceRow) -> bool {
         row.gone_at.is_none() && row.due_at.is_some_and(|due_at| due_at <= self.app.engine.now())
     }
@@ -129,6 +129,6 @@ pub(crate) fn record_update(record: &impl Resource) -> Result<RecordUpdate, Fail
 
 /// Something of ours is not as it must be.
 pub(crate) fn broken(why: &str) -> Failure {
-    error!(why, "the broker cannot go on");
+    error!(why, "service broker request failed");
     Failure::internal()
 }

@@ -11,7 +11,7 @@ use super::standing::broken;
 use super::{BrokerShared, wire};
 use server::http::Failure;
 
-/// How often a request looks again because somebody else was faster. Every time somebody got on, so this many
+/// How often a request looks again because another request was faster. Every time a client got on, so this many
 /// others may ask for the same thing at once.
 pub(crate) const ATTEMPTS_MAX: usize = 100;
 
@@ -35,7 +35,7 @@ pub(crate) fn refused(error: SubmitError) -> Option<Failure> {
         SubmitError::Busy { .. } => Some(error::busy()),
         // The text may repeat what was sent.
         SubmitError::Invalid(_) => {
-            warn!("the engine does not accept what the broker has checked");
+            warn!("the engine rejected a request that the service broker accepted");
             Some(error::bad("the request cannot be accepted; look at the schema of the plan in the catalog"))
         }
         SubmitError::UnknownWorkflow { .. } | SubmitError::KeyReused => Some(broken(&error.to_string())),

@@ -57,7 +57,7 @@ pub(crate) async fn unbind(
     Err(error::busy())
 }
 
-/// The operation that takes them back. `None` when somebody else was faster: look again.
+/// The operation that takes them back. `None` when another request was faster: look again.
 async fn attempt(
     broker: &BrokerShared,
     instance_path: &InstancePath,
@@ -74,7 +74,7 @@ async fn attempt(
             take_back(broker, &known, running, caller).await
         }
         Decision::SameOperation => {
-            known.row.operation.map(Some).ok_or_else(|| broken("nobody deletes a binding"))
+            known.row.operation.map(Some).ok_or_else(|| broken("no operation deletes the binding"))
         }
         other => Err(other.osb_error("service binding")),
     }

@@ -81,7 +81,7 @@ fn read(broker: &BrokerShared, body: UpdateBody) -> Result<UpdateFields, Failure
     Ok(UpdateFields { plan, parameters, context, maintenance })
 }
 
-/// `None` when somebody else was faster: look again.
+/// `None` when another request was faster: look again.
 async fn attempt(
     broker: &BrokerShared,
     update_request: &UpdateRequest<'_>,

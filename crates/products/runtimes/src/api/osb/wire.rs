@@ -1,4 +1,4 @@
-//! What platforms send and get. Fields that nobody knows are ignored, as the specification demands.
+//! What platforms send and get. Fields that are unknown are ignored, as the specification demands.
 
 use std::collections::BTreeMap;
 

@@ -44,7 +44,8 @@ pub(super) async fn run(global: &Global, args: &DeleteArgs, broker: &BrokerClien
     };
     let name = plan.offer.map_or(plan.ids.plan.as_str(), |offer| &offer.plan.name);
     let question = format!("Delete instance {} of plan {}?", printable(&args.id), printable(name));
-    let otherwise = format!("nobody is here to ask whether instance {} shall be deleted", args.id);
+    let otherwise =
+        format!("stdin is no terminal, so it cannot be asked whether instance {} shall be deleted", args.id);
     if !args.yes && !is_meant_or(&question, &otherwise)? {
         note("nothing was deleted");
         return Ok(Exit::ERROR);

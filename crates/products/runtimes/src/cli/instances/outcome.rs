@@ -1,4 +1,4 @@
-//! What became of a change, to its end if somebody waits for it.
+//! What became of a change, to its end if a user waits for it.
 
 use std::time::Duration;
 

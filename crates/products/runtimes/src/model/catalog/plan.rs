@@ -1,4 +1,4 @@
-//! One plan: where its clusters run, and what they are like when nobody says otherwise.
+//! One plan: where its clusters run, and what they are like unless configured otherwise.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

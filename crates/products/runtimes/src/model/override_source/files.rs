@@ -99,7 +99,7 @@ fn refresh(dir: &Path, known: &mut FileCache) -> Result<(), String> {
             Err(page_error) => page_error,
         };
         if page.page_error.as_ref() != Some(&page_error) {
-            warn!(file = %root.join(&name).display(), %page_error, "overrides apply as they were before");
+            warn!(file = %root.join(&name).display(), %page_error, "reading overrides failed, keeping the previous ones");
             page.page_error = Some(page_error);
         }
     }

@@ -13,7 +13,7 @@ pub(crate) struct MakeAccount {
 
 #[async_trait]
 impl Step<Bind> for MakeAccount {
-    named!("make_account", "Making a service account in the cluster");
+    named!("make_account", "Creating a service account in the cluster");
 
     fn driver(&self) -> Option<&'static str> {
         Some("kubernetes")

@@ -11,10 +11,10 @@ pub(crate) struct ReleaseCredentials {
 
 #[async_trait]
 impl Step<Deprovision> for ReleaseCredentials {
-    named!("release_credentials", "Giving back the account of the cloud");
+    named!("release_credentials", "Releasing the cloud account");
 
     async fn run(&self, op: &mut Operation<Deprovision>) -> Outcome {
-        // The record stops to name the account first: whoever leaves last finds no other cluster in it.
+        // The record stops to name the account first: the client that leaves last finds no other cluster in it.
         let instance = op.input.change(|instance| instance.cloud_account = None)?;
         op.set_record(&instance)?;
         op.save().await?;

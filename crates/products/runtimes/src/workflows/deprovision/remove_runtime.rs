@@ -53,7 +53,7 @@ fn busy(status: &RuntimeStatus, has_asked: bool) -> Busy {
 
 #[async_trait]
 impl Step<Deprovision> for RemoveRuntime {
-    named!("remove_runtime", "Asking the Provisioner to remove the runtime");
+    named!("remove_runtime", "Deprovisioning the runtime");
 
     fn driver(&self) -> Option<&'static str> {
         Some("provisioner")

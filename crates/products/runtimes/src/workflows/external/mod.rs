@@ -1,4 +1,4 @@
-//! Steps of runtime workflows that a service of somebody else does, as they were configured.
+//! Steps of runtime workflows that a service of another client does, as they were configured.
 
 mod declared;
 mod kept;

@@ -128,7 +128,7 @@ impl CreateRuntime {
 
 #[async_trait]
 impl Step<Provision> for CreateRuntime {
-    named!("create_runtime", "Asking the Provisioner for a runtime");
+    named!("create_runtime", "Provisioning the runtime");
 
     fn driver(&self) -> Option<&'static str> {
         Some("provisioner")

@@ -24,7 +24,7 @@ const NOT_YOURS: &str =
 
 #[async_trait]
 impl Step<Provision> for ResolveCredentials {
-    named!("resolve_credentials", "Finding an account of the cloud");
+    named!("resolve_credentials", "Choosing a cloud account");
 
     async fn run(&self, op: &mut Operation<Provision>) -> Outcome {
         let instance = op.input.instance()?;
@@ -49,7 +49,7 @@ impl Step<Provision> for ResolveCredentials {
         done()
     }
 
-    /// A dry run takes nobody's account.
+    /// A dry run takes no client's account.
     async fn preview(&self, op: &mut Operation<Provision>) -> Result<(), Halt> {
         let instance = op.input.instance()?;
         let provider = self.runtimes.plan(&instance.plan_id).map_err(Halt::fail)?.provider;

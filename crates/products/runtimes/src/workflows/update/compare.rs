@@ -14,7 +14,7 @@ pub(crate) struct Compare {
 
 #[async_trait]
 impl Step<Update> for Compare {
-    named!("compare", "Comparing what is wanted with what is there");
+    named!("compare", "Comparing desired and actual state");
 
     fn effect(&self) -> Effect {
         Effect::Pure

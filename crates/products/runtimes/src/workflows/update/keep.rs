@@ -12,7 +12,7 @@ pub(crate) struct Keep {
 
 #[async_trait]
 impl Step<Update> for Keep {
-    named!("keep", "Keeping the new parameters");
+    named!("keep", "Saving the new parameters");
 
     fn effect(&self) -> Effect {
         Effect::Pure

@@ -43,7 +43,7 @@ impl UpgradeRuntime {
 
 #[async_trait]
 impl Step<Update> for UpgradeRuntime {
-    named!("upgrade_runtime", "Installing other parts of Kyma");
+    named!("upgrade_runtime", "Upgrading Kyma components");
 
     fn driver(&self) -> Option<&'static str> {
         Some("provisioner")

@@ -51,7 +51,7 @@ const CALL: &str = "allocate_document.called";
 
 #[async_trait]
 impl Step<Create> for AllocateDocument {
-    named!("allocate_document", "Making the document of the runtime");
+    named!("allocate_document", "Creating the runtime's document");
 
     fn driver(&self) -> Option<&'static str> {
         Some(OPENNEBULA)

@@ -44,7 +44,7 @@ impl EndTwins {
 
 #[async_trait]
 impl Step<Create> for EndTwins {
-    named!("end_twins", "Ending services that were made twice");
+    named!("end_twins", "Removing duplicate services");
 
     fn driver(&self) -> Option<&'static str> {
         Some(OPENNEBULA)

@@ -106,7 +106,7 @@ impl InstantiateService {
 
 #[async_trait]
 impl Step<Create> for InstantiateService {
-    named!("instantiate_service", "Making the service of the runtime");
+    named!("instantiate_service", "Creating the runtime's service");
 
     fn driver(&self) -> Option<&'static str> {
         Some(OPENNEBULA)

@@ -25,7 +25,7 @@ impl RecordRuntime {
 
 #[async_trait]
 impl Step<Create> for RecordRuntime {
-    named!("record_runtime", "Writing down what the runtime is made of");
+    named!("record_runtime", "Recording the runtime");
 
     fn driver(&self) -> Option<&'static str> {
         Some(OPENNEBULA)
@@ -59,7 +59,7 @@ impl Step<Create> for RecordRuntime {
             runtime.show(role, &ObservedFunction { state: RuntimeState::Pending, error: None, ..seen });
         }
         runtime.set_service(service);
-        // Only the body: whoever removes the runtime at this moment has left a mark beside it.
+        // Only the body: the operator who removes the runtime at this moment has left a mark beside it.
         let mut template = NebulaTemplate::new();
         template.set(BODY, Text::ours(runtime.to_document()));
         let saved = nebula.amend_document(&credentials, document, &template).await;

@@ -38,7 +38,7 @@ impl ConfirmGone {
 
 #[async_trait]
 impl Step<Delete> for ConfirmGone {
-    named!("confirm_gone", "Making sure that everything is gone");
+    named!("confirm_gone", "Confirming the removal");
 
     fn effect(&self) -> Effect {
         Effect::Pure

@@ -33,7 +33,7 @@ impl AmendMachine {
 
 #[async_trait]
 impl Step<Update> for AmendMachine {
-    named!("amend_machine", "Telling the machines where they should be");
+    named!("amend_machine", "Updating placement requirements");
 
     fn driver(&self) -> Option<&'static str> {
         Some(OPENNEBULA)

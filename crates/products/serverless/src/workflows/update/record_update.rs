@@ -35,7 +35,7 @@ fn with(body: &str) -> NebulaTemplate {
 
 #[async_trait]
 impl Step<Update> for RecordUpdate {
-    named!("record_update", "Writing down the new runtime");
+    named!("record_update", "Recording the update");
 
     fn driver(&self) -> Option<&'static str> {
         Some(OPENNEBULA)

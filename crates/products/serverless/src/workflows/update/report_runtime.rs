@@ -21,7 +21,7 @@ impl ReportRuntime {
 
 #[async_trait]
 impl Step<Update> for ReportRuntime {
-    named!("report_runtime", "Looking at the runtime");
+    named!("report_runtime", "Checking the runtime");
 
     fn effect(&self) -> Effect {
         Effect::Pure

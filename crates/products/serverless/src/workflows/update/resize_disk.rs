@@ -61,7 +61,7 @@ impl ResizeDisk {
 
 #[async_trait]
 impl Step<Update> for ResizeDisk {
-    named!("resize_disk", "Making the disks larger");
+    named!("resize_disk", "Resizing the disks");
 
     fn driver(&self) -> Option<&'static str> {
         Some(OPENNEBULA)

@@ -137,7 +137,7 @@ pub(crate) fn settled(
 
 #[async_trait]
 impl Step<Update> for ResizeMachine {
-    named!("resize_machine", "Changing the capacity of the machines");
+    named!("resize_machine", "Resizing the machines");
 
     fn driver(&self) -> Option<&'static str> {
         Some(OPENNEBULA)

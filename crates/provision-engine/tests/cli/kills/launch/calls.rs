@@ -1,4 +1,4 @@
-//! A kill at each moment of each call: the call is on its way and never carried out; it is carried out, and nobody is
+//! A kill at each moment of each call: the call is on its way and never carried out; it is carried out, and no user is
 //! left to hear of it; its answer is saved, which is when the next call arrives.
 
 use serde_json::{Value, json};
@@ -34,7 +34,7 @@ const IMPORT: ExternalCall = ec2("ImportKeyPair", |url| made(url, "key_pair") ==
 const RUN: ExternalCall = ec2("UserData", |url| made(url, "instance") == 2);
 const DESCRIBE: ExternalCall = ec2("DescribeInstances", |_| true);
 const TERMINATE: ExternalCall = ec2("TerminateInstances", |url| stands(url, "instance") == 0);
-/// By somebody who wants one of two machines gone.
+/// By a user who wants one of two machines gone.
 const END_ONE: ExternalCall = ec2("TerminateInstances", |url| stands(url, "instance") == 1);
 const DELETE_KEY: ExternalCall = ec2("DeleteKeyPair", |url| stands(url, "key_pair") == 0);
 const TELL: ExternalCall =
@@ -90,7 +90,7 @@ impl KillTime {
         pad.judge(&[ticket], &when);
     }
 
-    /// Kills the process at this moment of what somebody asks for, and begins another one.
+    /// Kills the process at this moment of what a user asks for, and begins another one.
     fn hit<T>(&self, pad: &mut Pad, when: &str, ask: impl FnOnce(&Pad) -> T) -> T {
         pad.sandbox.arm(&self.fault());
         let asked = ask(pad);

@@ -17,7 +17,7 @@ const TOPIC: &str = "platform.notifications.ingress";
 pub(crate) const ACCOUNT: &str = "123456789012";
 /// The account in which one of two instances dies.
 pub(crate) const UNLUCKY: &str = "210987654321";
-/// What the external systems may still do for somebody who is dead, they do within this time.
+/// What the external systems may still do for a user who is dead, they do within this time.
 const SETTLE: &str = "3s";
 
 /// A place in which nothing waits longer than it must.
@@ -46,7 +46,7 @@ pub(crate) struct Ticket {
     pub(crate) launch_end: LaunchEnd,
 }
 
-/// Somebody who launches, at whatever server there is.
+/// A user who launches, at whatever server there is.
 pub(crate) struct Customer {
     runtime: Runtime,
     http: Client,
@@ -96,7 +96,7 @@ impl Customer {
         serde_json::from_str(&text).unwrap()
     }
 
-    /// Asks until somebody answers, with a key that makes it one launch.
+    /// Asks until a user answers, with a key that makes it one launch.
     #[track_caller]
     pub(crate) fn launch(&self, key: &str, order: &Value, launch_end: LaunchEnd) -> Ticket {
         let path = format!("{BASE}/launches");
@@ -153,7 +153,7 @@ impl Customer {
     }
 }
 
-/// A request with a key that nobody has used before.
+/// A request with a key that no user has used before.
 pub(crate) fn order(source: &str, account: &str) -> Value {
     static NUMBER: AtomicU32 = AtomicU32::new(1);
     let number = NUMBER.fetch_add(1, Ordering::SeqCst);
