@@ -35,7 +35,7 @@ pub(crate) async fn with_session(world: &ApiFixture, digest: &str, user: &str, p
         created_at: now,
         seen_at: now,
         expires_at: now.plus(Duration::from_mins(1)),
-        client: String::new(),
+        device: String::new(),
         address: String::new(),
     };
     world.store.add_session(&session).await.unwrap();
