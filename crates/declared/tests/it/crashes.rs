@@ -6,7 +6,7 @@ use engine::{Phase, PhaseVerb, Plan};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use testing::TestEngine;
-use testing::trial::{self, WorkflowTest};
+use testing::workflow_test::{self, WorkflowTest};
 
 use crate::service::{Instead, SECRET, Service, declaration, front, parse, plan};
 
@@ -36,8 +36,8 @@ impl WorkflowTest for OverHttp {
 /// Every step twice, every undo twice, a failure at every step, and a kill before and after every save.
 #[tokio::test]
 async fn a_declared_workflow_passes_all_workflow_tests() {
-    let trial = OverHttp(Service::start().await);
-    trial::check_all(&trial).await;
+    let over_http = OverHttp(Service::start().await);
+    workflow_test::check_all(&over_http).await;
 }
 
 /// The answer of each call in turn is lost, after the work and before it: one effect for each step in the end.
