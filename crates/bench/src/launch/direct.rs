@@ -95,7 +95,7 @@ impl Direct {
         let seen = self.aws.describe(&place, &ids).await?;
         let has_address = seen.iter().all(|instance| instance.public_ipv4.is_some());
         ensure!(has_address && seen.len() == 1, "an instance has no address at once");
-        self.aws.find(&place, &name).await?;
+        self.aws.find(&place, &InstanceRequest::new(name)).await?;
         Ok(())
     }
 }
@@ -103,16 +103,11 @@ impl Direct {
 fn order(name: &str, image: Option<String>, key_name: Option<String>) -> InstanceRequest {
     let tag = |key: &str| (key.to_owned(), name.to_owned());
     InstanceRequest {
+        name: Some(name.to_owned()),
         image,
         instance_type: Some(INSTANCE_TYPE.to_owned()),
-        template: None,
-        least: 1,
-        most: 1,
         key_name,
-        user_data: None,
-        subnet: None,
-        security_groups: Vec::new(),
-        tags: ["rh-rid", "rh-org", "Name"].map(tag).into(),
-        launch_tag: name.to_owned(),
+        tags: ["rh-rid", "rh-org"].map(tag).into(),
+        ..InstanceRequest::new(name)
     }
 }

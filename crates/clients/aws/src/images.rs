@@ -24,5 +24,7 @@ pub(super) async fn image(
         id: item.word("imageId")?,
         architecture: item.text("architecture").and_then(architecture),
         is_available: item.text("imageState") == Some("available"),
+        region: None,
+        generation: None,
     }))
 }

@@ -32,7 +32,7 @@ pub(super) async fn create(
     if instances.is_empty() {
         return Err(ResponseXmlError::Part("instancesSet").into());
     }
-    Ok(Created { reservation: answer.maybe_word("reservationId")?, instances })
+    Ok(Created { reservation: answer.maybe_word("reservationId")?, instances, again: None })
 }
 
 pub(super) async fn dry_run(
@@ -63,6 +63,7 @@ fn form(instance_request: &InstanceRequest) -> QueryForm {
         .iter()
         .map(|(key, value)| (key.as_str(), value.as_str()))
         .filter(|(key, _)| *key != MARK_TAG)
+        .chain(instance_request.name.as_deref().map(|name| ("Name", name)))
         .chain([(MARK_TAG, instance_request.launch_tag.as_str())])
         .collect();
     let user_data = instance_request.user_data.as_ref().map(|text| STANDARD.encode(text));

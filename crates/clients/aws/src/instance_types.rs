@@ -39,6 +39,7 @@ fn read(item: &Element) -> Result<Option<InstanceType>, ResponseXmlError> {
         memory_mib: item.number("memoryInfo/sizeInMiB")?,
         storage_gb: item.maybe_number("instanceStorageInfo/totalSizeInGB")?.unwrap_or_default(),
         architecture,
+        generations: Vec::new(),
     }))
 }
 

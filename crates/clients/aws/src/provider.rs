@@ -76,9 +76,9 @@ impl Provider for Aws {
     async fn find(
         &self,
         place: &CloudAccount<'_>,
-        launch_tag: &str,
+        instance_request: &InstanceRequest,
     ) -> Result<Vec<CloudInstance>, CloudError> {
-        instances::find(self, place, launch_tag).await
+        instances::find(self, place, &instance_request.launch_tag).await
     }
 
     async fn describe(

@@ -7,6 +7,8 @@ pub mod noop;
 pub mod spec;
 mod types;
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 
 pub use error::{Category, CloudError};
@@ -14,8 +16,8 @@ pub use external_id::{EXTERNAL_ID_PREFIX, external_id};
 pub use spec::{ProviderSpec, ssh_command};
 pub use types::{
     Access, Account, Architecture, CloudAccount, CloudIdentity, CloudImage, CloudInstance, CloudKey, Created,
-    Fingerprints, InstanceRequest, InstanceState, InstanceType, KeyMaterial, LaunchTemplate, Page,
-    ProviderKind, Templates,
+    Fingerprints, InstanceRequest, InstanceState, InstanceType, KeyMaterial, LaunchTemplate, Page, Part,
+    PartKind, ProviderKind, Templates,
 };
 
 /// The tag by whose value everything of one launch is found again.
@@ -25,6 +27,17 @@ pub const MARK_TAG: &str = "provision-engine-launch";
 #[async_trait]
 pub trait Provider: Send + Sync + 'static {
     fn kind(&self) -> ProviderKind;
+
+    /// Whether a call of `create` whose answer is unknown is made again with the same token, because it makes what is
+    /// missing and nothing twice. Otherwise what `find` shows decides.
+    fn resumes(&self) -> bool {
+        false
+    }
+
+    /// How long what a lost call made may take to be shown. Nothing: as long as the settings say.
+    fn settle(&self) -> Option<Duration> {
+        None
+    }
 
     /// Who the account is, as the cloud sees it. The cheapest call that proves that we may act for it.
     async fn identity(&self, place: &CloudAccount<'_>) -> Result<CloudIdentity, CloudError>;
@@ -62,7 +75,18 @@ pub trait Provider: Send + Sync + 'static {
     /// Finding nothing to delete is success.
     async fn delete_key(&self, place: &CloudAccount<'_>, key: &CloudKey) -> Result<(), CloudError>;
 
-    /// Makes the instances of an order. The same token with the same order brings the same instances.
+    /// Makes what must be there before the instances, such as their network. May be called often; answers when to ask
+    /// again while the cloud is at it, and nothing once all is there.
+    async fn prepare(
+        &self,
+        _place: &CloudAccount<'_>,
+        _order: &InstanceRequest,
+    ) -> Result<Option<Duration>, CloudError> {
+        Ok(None)
+    }
+
+    /// Makes the instances of an order. The same token with the same order brings the same instances. `Capacity` that
+    /// the cloud finds late is answered once what it made of this call is gone again.
     async fn create(
         &self,
         place: &CloudAccount<'_>,
@@ -70,11 +94,12 @@ pub trait Provider: Send + Sync + 'static {
         token: &str,
     ) -> Result<Created, CloudError>;
 
-    /// The instances that carry this mark, also those that are gone for a short while only.
+    /// The instances of an order, by its mark and by the names that follow from it, also those that are gone for a
+    /// short while only.
     async fn find(
         &self,
         place: &CloudAccount<'_>,
-        launch_tag: &str,
+        order: &InstanceRequest,
     ) -> Result<Vec<CloudInstance>, CloudError>;
 
     /// What the cloud does not know is missing in the answer.
@@ -86,4 +111,14 @@ pub trait Provider: Send + Sync + 'static {
 
     /// Begins to delete. What is not there is no error.
     async fn delete(&self, place: &CloudAccount<'_>, ids: &[String]) -> Result<(), CloudError>;
+
+    /// Begins to delete whatever else an order made and no instance needs any longer. Answers what is still there;
+    /// finding nothing is success.
+    async fn sweep(
+        &self,
+        _place: &CloudAccount<'_>,
+        _order: &InstanceRequest,
+    ) -> Result<Vec<Part>, CloudError> {
+        Ok(Vec::new())
+    }
 }

@@ -34,7 +34,8 @@ impl Provider for Noop {
     }
 
     async fn image(&self, _: &CloudAccount<'_>, id: &str) -> Result<Option<CloudImage>, CloudError> {
-        Ok(Some(CloudImage { id: id.to_owned(), architecture: None, is_available: true }))
+        let id = id.to_owned();
+        Ok(Some(CloudImage { id, architecture: None, is_available: true, region: None, generation: None }))
     }
 
     async fn dry_run(&self, _: &CloudAccount<'_>, _: &InstanceRequest) -> Result<(), CloudError> {
@@ -65,10 +66,14 @@ impl Provider for Noop {
         _: &InstanceRequest,
         _: &str,
     ) -> Result<Created, CloudError> {
-        Ok(Created { reservation: None, instances: Vec::new() })
+        Ok(Created { reservation: None, instances: Vec::new(), again: None })
     }
 
-    async fn find(&self, _: &CloudAccount<'_>, _: &str) -> Result<Vec<CloudInstance>, CloudError> {
+    async fn find(
+        &self,
+        _: &CloudAccount<'_>,
+        _: &InstanceRequest,
+    ) -> Result<Vec<CloudInstance>, CloudError> {
         Ok(Vec::new())
     }
 

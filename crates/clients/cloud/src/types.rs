@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::time::Duration;
 
 use engine::secret::SecretString;
 use serde::{Deserialize, Serialize};
@@ -117,6 +118,9 @@ pub struct InstanceType {
     pub memory_mib: u64,
     pub storage_gb: u64,
     pub architecture: Architecture,
+    /// The generations of images that start on it, as the cloud writes them; nothing where all do.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub generations: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -142,6 +146,10 @@ pub struct CloudImage {
     pub id: String,
     pub architecture: Option<Architecture>,
     pub is_available: bool,
+    /// The only region where it starts. Nothing where it starts in all of them, or in the one that was asked.
+    pub region: Option<String>,
+    /// What an instance type must support to start it, where types differ in that.
+    pub generation: Option<String>,
 }
 
 /// A public key in the forms by which clouds know it.
@@ -170,27 +178,98 @@ pub struct CloudKey {
 /// What to make. The same for every try of the same token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InstanceRequest {
+    /// What the names of the instances begin with.
+    pub name: Option<String>,
     pub image: Option<String>,
     pub instance_type: Option<String>,
     pub template: Option<String>,
     /// Fewer than this many are not made at all.
     pub least: u32,
     pub most: u32,
+    /// A key pair of the account, in clouds that have them.
     pub key_name: Option<String>,
+    /// The key itself, for clouds that put it into the instance.
+    pub key: Option<KeyMaterial>,
     /// Text for the first start, not encoded yet.
     pub user_data: Option<String>,
     pub subnet: Option<String>,
     pub security_groups: Vec<String>,
+    /// Where everything is made, in clouds that have resource groups. Nothing: in a group of its own.
+    pub resource_group: Option<String>,
     pub tags: Vec<(String, String)>,
     /// A tag of its own by which everything of one launch is found again.
     pub launch_tag: String,
+}
+
+impl InstanceRequest {
+    /// One instance of nothing yet.
+    pub fn new(launch_tag: impl Into<String>) -> InstanceRequest {
+        InstanceRequest {
+            name: None,
+            image: None,
+            instance_type: None,
+            template: None,
+            least: 1,
+            most: 1,
+            key_name: None,
+            key: None,
+            user_data: None,
+            subnet: None,
+            security_groups: Vec::new(),
+            resource_group: None,
+            tags: Vec::new(),
+            launch_tag: launch_tag.into(),
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Created {
     /// The cloud's own name for the call.
     pub reservation: Option<String>,
+    /// All of them, between `least` and `most`, once nothing is to be asked again.
     pub instances: Vec<CloudInstance>,
+    /// The cloud is still making them: the same call with the same token, after this time, says more.
+    pub again: Option<Duration>,
+}
+
+/// What belongs to a launch and is no instance.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Part {
+    pub kind: PartKind,
+    pub id: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PartKind {
+    Nic,
+    PublicIp,
+    Disk,
+    SecurityGroup,
+    Network,
+    ResourceGroup,
+}
+
+impl PartKind {
+    pub const ALL: [PartKind; 6] = [
+        PartKind::Nic,
+        PartKind::PublicIp,
+        PartKind::Disk,
+        PartKind::SecurityGroup,
+        PartKind::Network,
+        PartKind::ResourceGroup,
+    ];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            PartKind::Nic => "nic",
+            PartKind::PublicIp => "public_ip",
+            PartKind::Disk => "disk",
+            PartKind::SecurityGroup => "nsg",
+            PartKind::Network => "network",
+            PartKind::ResourceGroup => "group",
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

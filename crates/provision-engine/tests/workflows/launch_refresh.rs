@@ -92,9 +92,9 @@ impl Provider for Lists {
     async fn find(
         &self,
         place: &CloudAccount<'_>,
-        launch_tag: &str,
+        order: &InstanceRequest,
     ) -> Result<Vec<CloudInstance>, CloudError> {
-        Noop.find(place, launch_tag).await
+        Noop.find(place, order).await
     }
 
     async fn describe(
@@ -118,6 +118,7 @@ fn lists(kind: ProviderKind, names: &[&str]) -> Lists {
         memory_mib: 4096,
         storage_gb: 0,
         architecture: X86_64,
+        generations: Vec::new(),
     });
     Lists { kind, types: Mutex::new(Ok(listed.collect())), lasts: Duration::ZERO }
 }

@@ -93,22 +93,13 @@ async fn an_order_is_taken_and_nothing_is_made() {
     let account =
         Account { org: "org".to_owned(), source: "7".to_owned(), provider: ProviderKind::Noop, access };
     let place = CloudAccount { account: &account, region: "nowhere", session: "launch" };
-    let instance_request = InstanceRequest {
-        image: Some("image".to_owned()),
-        instance_type: None,
-        template: None,
-        least: 1,
-        most: 3,
-        key_name: None,
-        user_data: None,
-        subnet: None,
-        security_groups: Vec::new(),
-        tags: Vec::new(),
-        launch_tag: "mark".to_owned(),
-    };
+    let instance_request =
+        InstanceRequest { image: Some("image".to_owned()), most: 3, ..InstanceRequest::new("mark") };
     Noop.dry_run(&place, &instance_request).await.unwrap();
+    assert_eq!(Noop.prepare(&place, &instance_request).await.unwrap(), None);
     assert_eq!(Noop.create(&place, &instance_request, "token").await.unwrap().instances, []);
-    assert_eq!(Noop.find(&place, "mark").await.unwrap(), []);
+    assert_eq!(Noop.find(&place, &instance_request).await.unwrap(), []);
+    assert_eq!(Noop.sweep(&place, &instance_request).await.unwrap(), []);
     assert!(Noop.image(&place, "image").await.unwrap().is_some_and(|image| image.is_available));
     let key = KeyMaterial { line: "ssh-ed25519 AAAA".to_owned() };
     let key = Noop.upload_key(&place, "alice", &key, "mark").await.unwrap();

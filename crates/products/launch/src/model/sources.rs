@@ -197,7 +197,7 @@ pub(crate) async fn try_all(
     found.note("ec2:DescribeRegions", provider.regions(&place).await)?;
     found.note("ec2:DescribeImages", provider.image(&place, NO_IMAGE).await)?;
     found.note("ec2:DescribeKeyPairs", provider.find_key(&place, &unknown).await)?;
-    found.note("ec2:DescribeInstances", provider.find(&place, DRY_RUN).await)?;
+    found.note("ec2:DescribeInstances", provider.find(&place, &order(org)).await)?;
     let page = Page { limit: 5, token: None };
     found.note("ec2:DescribeLaunchTemplates", provider.templates(&place, &page).await)?;
     found.note("ec2:RunInstances", provider.dry_run(&place, &order(org)).await)?;
@@ -222,16 +222,8 @@ const DRY_RUN: &str = "rehearsal";
 /// The smallest launch with everything that a real one asks for, tags included.
 fn order(org: &str) -> InstanceRequest {
     InstanceRequest {
-        image: None,
         instance_type: Some("t3.small".to_owned()),
-        template: None,
-        least: 1,
-        most: 1,
-        key_name: None,
-        user_data: None,
-        subnet: None,
-        security_groups: Vec::new(),
         tags: vec![("rh-org".to_owned(), org.to_owned())],
-        launch_tag: DRY_RUN.to_owned(),
+        ..InstanceRequest::new(DRY_RUN)
     }
 }

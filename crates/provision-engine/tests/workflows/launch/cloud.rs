@@ -101,7 +101,8 @@ impl Provider for ScriptedCloud {
     }
 
     async fn image(&self, _: &CloudAccount<'_>, id: &str) -> Result<Option<CloudImage>, CloudError> {
-        Ok(Some(CloudImage { id: id.to_owned(), architecture: None, is_available: true }))
+        let id = id.to_owned();
+        Ok(Some(CloudImage { id, architecture: None, is_available: true, region: None, generation: None }))
     }
 
     async fn dry_run(&self, _: &CloudAccount<'_>, _: &InstanceRequest) -> Result<(), CloudError> {
@@ -159,19 +160,19 @@ impl Provider for ScriptedCloud {
             return Err(no_answer());
         }
         state.instances = made;
-        Ok(Created { reservation: None, instances: state.instances.clone() })
+        Ok(Created { reservation: None, instances: state.instances.clone(), again: None })
     }
 
-    async fn find(&self, _: &CloudAccount<'_>, _: &str) -> Result<Vec<CloudInstance>, CloudError> {
+    async fn find(
+        &self,
+        _: &CloudAccount<'_>,
+        _: &InstanceRequest,
+    ) -> Result<Vec<CloudInstance>, CloudError> {
         Ok(self.state.lock().unwrap().instances.clone())
     }
 
-    async fn describe(
-        &self,
-        place: &CloudAccount<'_>,
-        _: &[String],
-    ) -> Result<Vec<CloudInstance>, CloudError> {
-        self.find(place, "").await
+    async fn describe(&self, _: &CloudAccount<'_>, _: &[String]) -> Result<Vec<CloudInstance>, CloudError> {
+        Ok(self.state.lock().unwrap().instances.clone())
     }
 
     async fn delete(&self, _: &CloudAccount<'_>, _: &[String]) -> Result<(), CloudError> {

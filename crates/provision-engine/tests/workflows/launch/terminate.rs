@@ -218,15 +218,7 @@ fn order(launch_tag: &str) -> InstanceRequest {
     InstanceRequest {
         image: Some(AMI.into()),
         instance_type: Some("t3.micro".into()),
-        template: None,
-        least: 1,
-        most: 1,
-        key_name: None,
-        user_data: None,
-        subnet: None,
-        security_groups: Vec::new(),
-        tags: Vec::new(),
-        launch_tag: launch_tag.to_owned(),
+        ..InstanceRequest::new(launch_tag)
     }
 }
 

@@ -154,15 +154,11 @@ pub(crate) fn instance_request() -> InstanceRequest {
     InstanceRequest {
         image: Some("ami-1".to_owned()),
         instance_type: Some("t3.small".to_owned()),
-        template: None,
-        least: 1,
         most: 2,
         key_name: Some("key".to_owned()),
         user_data: Some("#cloud-config\nhush: true\n".to_owned()),
-        subnet: None,
-        security_groups: Vec::new(),
-        tags: vec![("Name".to_owned(), "web".to_owned())],
-        launch_tag: "mark-1".to_owned(),
+        name: Some("web".to_owned()),
+        ..InstanceRequest::new("mark-1")
     }
 }
 

@@ -44,10 +44,8 @@ async fn an_order_says_everything_once() {
     let instance_request = InstanceRequest {
         subnet: Some("subnet-1".to_owned()),
         security_groups: vec!["sg-1".to_owned(), "sg-2".to_owned()],
-        tags: vec![
-            ("Name".to_owned(), "web & co".to_owned()),
-            ("provision-engine-launch".to_owned(), "not ours".to_owned()),
-        ],
+        name: Some("web & co".to_owned()),
+        tags: vec![("provision-engine-launch".to_owned(), "not ours".to_owned())],
         ..instance_request()
     };
     let created = fake.aws.create(&place(&role()), &instance_request, "token-1").await.unwrap();

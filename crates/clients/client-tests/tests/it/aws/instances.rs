@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use aws::Aws;
-use cloud::{Access, Account, Category, CloudInstance, InstanceState, Provider};
+use cloud::{Access, Account, Category, CloudInstance, InstanceRequest, InstanceState, Provider};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
@@ -49,7 +49,7 @@ async fn all_reservations_on_all_pages_are_found_by_the_mark() {
         ),
     ])
     .await;
-    let found = fake.aws.find(&place(&role()), "mark-1").await.unwrap();
+    let found = fake.aws.find(&place(&role()), &InstanceRequest::new("mark-1")).await.unwrap();
     assert_eq!(ids(&found), ["i-1", "i-2", "i-3", "i-4", "i-5"]);
     let states: Vec<&str> = found.iter().map(|instance| instance.state.as_str()).collect();
     let expect = ["pending", "running", "shutting_down", "terminated", "stopped"];
@@ -67,7 +67,7 @@ async fn all_reservations_on_all_pages_are_found_by_the_mark() {
 #[tokio::test]
 async fn a_list_that_never_ends_is_given_up() {
     let fake = FakeAws::answering(vec![listed(&[], "<nextToken>again</nextToken>")]).await;
-    let error = fake.aws.find(&place(&role()), "mark-1").await.unwrap_err();
+    let error = fake.aws.find(&place(&role()), &InstanceRequest::new("mark-1")).await.unwrap_err();
     assert!(error.is(Category::Upstream) && error.message.contains("100 pages"), "{error}");
 }
 
@@ -138,7 +138,7 @@ async fn many_ids_are_asked_for_in_several_calls() {
 #[tokio::test]
 async fn a_state_that_no_one_knows_is_not_guessed() {
     let fake = FakeAws::answering(vec![listed(&[reservation(&[item("i-1", "dreaming")])], "")]).await;
-    let error = fake.aws.find(&place(&role()), "mark-1").await.unwrap_err();
+    let error = fake.aws.find(&place(&role()), &InstanceRequest::new("mark-1")).await.unwrap_err();
     assert!(error.is(Category::Upstream) && error.message.contains("instanceState/name"), "{error}");
 }
 

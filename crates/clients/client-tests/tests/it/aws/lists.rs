@@ -64,6 +64,7 @@ async fn all_pages_of_instance_types_are_read_and_machines_of_other_kinds_left_o
             memory_mib: 2048,
             storage_gb: 75,
             architecture: Architecture::Arm64,
+            generations: Vec::new(),
         },
         InstanceType {
             name: "t3.small".to_owned(),
@@ -72,6 +73,7 @@ async fn all_pages_of_instance_types_are_read_and_machines_of_other_kinds_left_o
             memory_mib: 2048,
             storage_gb: 0,
             architecture: Architecture::X86_64,
+            generations: Vec::new(),
         },
     ];
     assert_eq!(types, expect);
@@ -97,8 +99,15 @@ async fn an_image_is_there_or_it_is_not() {
     .await;
     let account = role();
     let place = place(&account);
-    let found =
-        |architecture, is_available| Some(CloudImage { id: "ami-1".to_owned(), architecture, is_available });
+    let found = |architecture, is_available| {
+        Some(CloudImage {
+            id: "ami-1".to_owned(),
+            architecture,
+            is_available,
+            region: None,
+            generation: None,
+        })
+    };
     assert_eq!(fake.aws.image(&place, "ami-1").await.unwrap(), found(Some(Architecture::Arm64), true));
     assert_eq!(fake.last().get("ImageId.1"), Some("ami-1"));
     assert_eq!(fake.aws.image(&place, "ami-1").await.unwrap(), found(None, false));

@@ -48,7 +48,7 @@ impl SandboxedAws {
         is_right: impl Fn(&CloudInstance) -> bool,
     ) -> Vec<CloudInstance> {
         for _ in 0..LOOKS_MAX {
-            let found = self.aws.find(&place(&role()), launch_tag).await.unwrap();
+            let found = self.aws.find(&place(&role()), &InstanceRequest::new(launch_tag)).await.unwrap();
             if !found.is_empty() && found.iter().all(&is_right) {
                 return found;
             }
@@ -134,7 +134,7 @@ async fn a_token_stands_for_one_order_and_its_instances() {
     fixture.settled("mark", |instance| instance.state.is_gone()).await;
     let error = fixture.aws.create(&place, &instance_request("mark"), "token").await.unwrap_err();
     assert!(error.is(Category::Terminated), "{error}");
-    assert_eq!(fixture.aws.find(&place, "mark").await.unwrap().len(), 2);
+    assert_eq!(fixture.aws.find(&place, &InstanceRequest::new("mark")).await.unwrap().len(), 2);
 }
 
 #[tokio::test]
@@ -145,7 +145,7 @@ async fn what_was_made_behind_a_lost_answer_is_found_again() {
     fixture.post("/aws/faults/lose", json!({ "action": "RunInstances" })).await;
     let error = fixture.aws.create(&place, &instance_request("mark"), "token").await.unwrap_err();
     assert!(error.is(Category::Network) && error.may_have_happened(), "{error}");
-    let found = fixture.aws.find(&place, "mark").await.unwrap();
+    let found = fixture.aws.find(&place, &InstanceRequest::new("mark")).await.unwrap();
     assert_eq!(found.len(), 2);
     let again = fixture.aws.create(&place, &instance_request("mark"), "token").await.unwrap();
     assert_eq!(ids(&again.instances), ids(&found));
@@ -164,7 +164,7 @@ async fn every_page_of_the_external_system_is_read() {
             fixture.aws.create(&place, &instance_request("mark"), &format!("token-{number}")).await.unwrap();
         made.extend(created.instances);
     }
-    assert_eq!(ids(&fixture.aws.find(&place, "mark").await.unwrap()), ids(&made));
+    assert_eq!(ids(&fixture.aws.find(&place, &InstanceRequest::new("mark")).await.unwrap()), ids(&made));
     assert_eq!(fixture.aws.instance_types(&place).await.unwrap(), all_types);
 }
 

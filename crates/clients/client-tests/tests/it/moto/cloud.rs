@@ -48,8 +48,15 @@ async fn regions_and_types(moto: &Moto, checks: &mut Checks) {
     ] {
         let found = types.iter().find(|one| one.name == name).unwrap();
         let storage_gb = found.storage_gb;
-        let expect =
-            InstanceType { name: name.to_owned(), vcpus, cores, memory_mib, storage_gb, architecture };
+        let expect = InstanceType {
+            name: name.to_owned(),
+            vcpus,
+            cores,
+            memory_mib,
+            storage_gb,
+            architecture,
+            generations: Vec::new(),
+        };
         checks.same(found, &expect);
         checks.same(storage_gb > 0, has_disk);
     }
@@ -62,7 +69,13 @@ async fn images(moto: &Moto, checks: &mut Checks) {
     let place = place(&account);
     for (id, architecture) in [(IMAGE, Architecture::X86_64), (IMAGE_ARM, Architecture::Arm64)] {
         let image = moto.aws.image(&place, id).await.unwrap();
-        let expect = CloudImage { id: id.to_owned(), architecture: Some(architecture), is_available: true };
+        let expect = CloudImage {
+            id: id.to_owned(),
+            architecture: Some(architecture),
+            is_available: true,
+            region: None,
+            generation: None,
+        };
         checks.same(image, Some(expect));
     }
     checks.same(moto.aws.image(&place, NO_IMAGE).await.unwrap(), None);

@@ -15,18 +15,13 @@ fn instance_request(launch_tag: &str) -> InstanceRequest {
     InstanceRequest {
         image: Some(IMAGE.to_owned()),
         instance_type: Some("t3.micro".to_owned()),
-        template: None,
         least: 2,
         most: 2,
         key_name: Some("of launches".to_owned()),
         user_data: Some(USER_DATA.to_owned()),
-        subnet: None,
-        security_groups: Vec::new(),
-        tags: vec![
-            ("rh-org".to_owned(), "000013".to_owned()),
-            ("Name".to_owned(), "a name, with & = +".to_owned()),
-        ],
-        launch_tag: launch_tag.to_owned(),
+        tags: vec![("rh-org".to_owned(), "000013".to_owned())],
+        name: Some("a name, with & = +".to_owned()),
+        ..InstanceRequest::new(launch_tag)
     }
 }
 
@@ -46,7 +41,7 @@ async fn dry_runs(moto: &Moto, checks: &mut Checks) {
     moto.aws.dry_run(&place, &instance_request("rehearsed")).await.unwrap();
     let without = InstanceRequest { image: None, ..instance_request("rehearsed") };
     moto.aws.dry_run(&place, &without).await.unwrap();
-    let left = moto.aws.find(&place, "rehearsed").await.unwrap();
+    let left = moto.aws.find(&place, &InstanceRequest::new("rehearsed")).await.unwrap();
     checks.that(left.is_empty(), &left);
 }
 
@@ -81,7 +76,7 @@ async fn error_responses(moto: &Moto, checks: &mut Checks) {
         InstanceRequest { instance_type: Some("t3.colossal".to_owned()), ..instance_request("refused") };
     let error = moto.aws.create(&place, &strange, "refused").await.unwrap_err();
     checks.that(matches!(error.category, Category::NotFound | Category::Invalid), &error);
-    let left = moto.aws.find(&place, "refused").await.unwrap();
+    let left = moto.aws.find(&place, &InstanceRequest::new("refused")).await.unwrap();
     checks.that(left.is_empty(), &left);
 }
 
@@ -103,8 +98,11 @@ async fn two_at_once(moto: &Moto, checks: &mut Checks) -> Vec<String> {
     let mut with_others = ids.clone();
     with_others.extend(["i-0123456789abcdef0".to_owned(), "nothing".to_owned()]);
     checks.same(moto.aws.describe(&place, &with_others).await.unwrap(), described.clone());
-    checks.same(sorted(&moto.aws.find(&place, "mark-of-two").await.unwrap()), sorted(&described));
-    checks.same(moto.aws.find(&place, "mark-of-tw").await.unwrap(), []);
+    checks.same(
+        sorted(&moto.aws.find(&place, &InstanceRequest::new("mark-of-two")).await.unwrap()),
+        sorted(&described),
+    );
+    checks.same(moto.aws.find(&place, &InstanceRequest::new("mark-of-tw")).await.unwrap(), []);
     as_ordered(moto, checks, &ids[0]).await;
     ids
 }
@@ -155,7 +153,7 @@ async fn templates(moto: &Moto, checks: &mut Checks) {
             ..instance_request(launch_tag)
         };
         let created = moto.aws.create(&place, &instance_request, launch_tag).await.unwrap();
-        let found = moto.aws.find(&place, launch_tag).await.unwrap();
+        let found = moto.aws.find(&place, &InstanceRequest::new(launch_tag)).await.unwrap();
         checks.same(sorted(&found), sorted(&created.instances));
         let seen = moto.raw(&format!("Action=DescribeInstances&InstanceId.1={}", found[0].id)).await;
         checks.same(element(&seen, "instanceType"), "t3.small");
@@ -185,7 +183,7 @@ async fn the_end(moto: &Moto, checks: &mut Checks, two: &[String]) {
         all.sort_unstable();
         all
     };
-    let after_one = moto.aws.find(&place, "mark-of-two").await.unwrap();
+    let after_one = moto.aws.find(&place, &InstanceRequest::new("mark-of-two")).await.unwrap();
     checks.same(states(after_one), vec![(false, false), (true, true)]);
     moto.aws.delete(&place, two).await.unwrap();
     let after_both = moto.aws.describe(&place, two).await.unwrap();

@@ -72,15 +72,12 @@ async fn ask(
     let instance_request = InstanceRequest {
         image: Some(chance.text(20)),
         instance_type: Some(chance.text(20)),
-        template: None,
-        least: 1,
         most: 9,
         key_name: Some(chance.text(20)),
         user_data: Some(chance.text(2000)),
-        subnet: None,
         security_groups: vec![chance.text(20), chance.text(20)],
         tags: vec![(chance.text(20), chance.text(20))],
-        launch_tag: chance.text(20),
+        ..InstanceRequest::new(chance.text(20))
     };
     let error = aws.create(&place, &instance_request, "token").await.unwrap_err();
     assert!(error.code.is_empty(), "{error}");

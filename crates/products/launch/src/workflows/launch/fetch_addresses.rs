@@ -7,7 +7,7 @@ use cloud::{CloudError, CloudInstance};
 use engine::Timestamp;
 use engine::prelude::*;
 
-use super::instance_request::launch_tag;
+use super::instance_request::sought;
 use super::launch_instances::{track, until_all_shown};
 use super::reach::{Reach, parameters, reach};
 use super::report::refuse;
@@ -44,7 +44,7 @@ impl FetchAddresses {
     ) -> Result<Vec<CloudInstance>, CloudError> {
         let ids: Vec<String> = op.state.instances.iter().map(|tracked| tracked.instance.id.clone()).collect();
         let described = reach.provider.describe(&reach.place(), &ids).await?;
-        let tagged = reach.provider.find(&reach.place(), &launch_tag(op)).await?;
+        let tagged = reach.provider.find(&reach.place(), &sought(op)).await?;
         let both = described.into_iter().chain(tagged);
         let by_id: BTreeMap<String, CloudInstance> = both.map(|one| (one.id.clone(), one)).collect();
         Ok(by_id.into_values().collect())

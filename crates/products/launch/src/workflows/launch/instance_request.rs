@@ -1,11 +1,12 @@
 //! What is asked of the cloud, put together from what is saved: the same in every pass.
 
-use cloud::{Category, CloudError, InstanceRequest};
+use cloud::{Category, CloudError, InstanceRequest, KeyMaterial};
 use engine::prelude::*;
 
 use super::reach::parameters;
-use crate::model::params::ImageChoice;
+use crate::model::params::{ImageChoice, Parameters};
 use crate::model::profile::Partial;
+use crate::model::public_key::PublicKey;
 use crate::model::record::LaunchRecord;
 use crate::model::reservation_tag;
 use crate::model::settings::{LaunchSettings, Launches};
@@ -55,25 +56,36 @@ pub(crate) fn complete(
 pub(crate) fn dry_run(op: &Operation<Launch>) -> Result<InstanceRequest, Halt> {
     let parameters = parameters(op)?;
     let params = &op.params;
-    let mut tags = vec![("rh-org".to_owned(), params.owner.org.clone())];
-    tags.extend(parameters.name.iter().map(|name| ("Name".to_owned(), name.clone())));
+    let tags = vec![("rh-org".to_owned(), params.owner.org.clone())];
     let least = match params.profile.partial {
         Partial::AllOrNothing => parameters.amount,
         Partial::Keep => 1,
     };
     Ok(InstanceRequest {
+        name: parameters.name.clone(),
         image: image(op),
         instance_type: parameters.instance_type.clone(),
         template: parameters.launch_template_id.clone(),
         least,
         most: parameters.amount,
         key_name: op.state.key.as_ref().map(|state| state.key.name.clone()),
-        user_data: None,
+        key: key_material(op, parameters),
         subnet: parameters.subnet.clone(),
         security_groups: parameters.security_groups.clone(),
         tags,
-        launch_tag: launch_tag(op),
+        ..InstanceRequest::new(launch_tag(op))
     })
+}
+
+/// What is looked for later: as it was asked for, or by the mark alone where no parameters came.
+pub(crate) fn sought(op: &Operation<Launch>) -> InstanceRequest {
+    dry_run(op).unwrap_or_else(|_| InstanceRequest::new(launch_tag(op)))
+}
+
+/// The public key for clouds that put it into the instance. That it can be read was checked when it came.
+fn key_material(op: &Operation<Launch>, parameters: &Parameters) -> Option<KeyMaterial> {
+    let choice = parameters.key.as_ref().filter(|_| !op.params.provider.spec().keys.are_uploaded)?;
+    PublicKey::parse(&choice.line).ok().map(|key| key.material())
 }
 
 /// Before there is an image.

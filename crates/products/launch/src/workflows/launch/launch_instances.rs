@@ -56,7 +56,7 @@ impl LaunchInstances {
     /// cannot be on its way any longer and two looks have found the same. Not every cloud recognises a call that it has
     /// carried out before, so a new one is made only when there is nothing to take over.
     async fn adopt(&self, op: &mut Operation<Launch>, reach: &Reach) -> Result<bool, Halt> {
-        let found = reach.provider.find(&reach.place(), &launch_tag(op)).await;
+        let found = reach.provider.find(&reach.place(), &instance_request::sought(op)).await;
         let found = found.map_err(|error| stop(op, NAME, error))?;
         if found.len() < parameters(op)?.amount as usize {
             let settings = &self.launches.settings;
@@ -93,7 +93,7 @@ impl LaunchInstances {
         let place = reach.place();
         let call = reach.provider.create(&place, instance_request, &token);
         match op.attempt(CALL).call(call, CloudError::may_have_happened).await? {
-            Ok(Created { reservation, instances }) => {
+            Ok(Created { reservation, instances, .. }) => {
                 if instances.is_empty() {
                     let message = "the cloud says that it made nothing";
                     return Err(stop(op, NAME, CloudError::new(Category::Upstream, "", message)));
@@ -131,7 +131,7 @@ impl LaunchInstances {
 
     /// Everything of this launch that the cloud knows, by its mark and by name.
     async fn look(&self, op: &Operation<Launch>, reach: &Reach) -> Result<Vec<CloudInstance>, CloudError> {
-        let tagged = reach.provider.find(&reach.place(), &launch_tag(op)).await?;
+        let tagged = reach.provider.find(&reach.place(), &instance_request::sought(op)).await?;
         let mut all: BTreeMap<String, CloudInstance> =
             tagged.into_iter().map(|instance| (instance.id.clone(), instance)).collect();
         let known = op.state.instances.iter().map(|tracked| &tracked.instance.id);
