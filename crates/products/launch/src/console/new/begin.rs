@@ -46,7 +46,7 @@ pub(super) fn may(signed_in: &SignedIn) -> Result<(), PageError> {
     if may_launch(signed_in) {
         return Ok(());
     }
-    let detail = "You may look at launches, and not start any.";
+    let detail = "Your role is read-only: you can see launches, but not start one.";
     Err(PageError::new(axum::http::StatusCode::FORBIDDEN, "You don't have permission", detail)
         .hint("An administrator can give you the role launcher."))
 }
