@@ -74,7 +74,7 @@ impl PidFile {
         let path = lock.dir().pid_file();
         let entry = ProcessEntry { pid: std::process::id(), listen, local };
         let draft = path.with_extension("pid.new");
-        // Written aside and moved into place, so that no user ever reads half of it.
+        // Written aside and moved into place, so that a reader never sees half of it.
         fs::write(&draft, serde_json::to_vec(&entry)?)
             .and_then(|()| fs::rename(&draft, &path))
             .with_context(|| format!("cannot write {}", path.display()))?;

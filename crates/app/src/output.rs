@@ -85,7 +85,7 @@ pub fn data(text: &str) -> Result<()> {
     }
 }
 
-/// Tells people something on stderr. That no user listens there is no reason to stop.
+/// Tells people something on stderr. A closed stderr is no reason to stop.
 pub fn note(text: impl AsRef<str>) {
     let _ = writeln!(io::stderr().lock(), "{}", text.as_ref());
 }

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::output::printable;
 
-/// No user types more in one line.
+/// The longest line that is read.
 const LINE_BYTES_MAX: u64 = 4_096;
 /// Who has not understood by then is not a person.
 const TRIES_MAX: usize = 20;
@@ -16,7 +16,7 @@ pub fn is_interactive() -> bool {
     std::io::stdin().is_terminal() && std::io::stdout().is_terminal() && std::io::stderr().is_terminal()
 }
 
-/// Asks about something that cannot be undone. Where no user can be asked, only `--yes` will do.
+/// Asks about something that cannot be undone. Without a terminal to ask on, only `--yes` will do.
 pub fn is_meant(question: &str) -> Result<bool> {
     if !is_interactive() {
         bail!("{question} stdin is no terminal: give --yes");

@@ -18,7 +18,7 @@ pub(crate) const FLOW: &str = "pe_flow";
 /// No value of ours is longer.
 const VALUE_BYTES_MAX: usize = 2048;
 
-/// The value of a cookie that was sent once; one that was sent twice is no user's.
+/// The value of a cookie that was sent once; one that was sent twice counts as none.
 pub(crate) fn read<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     let lines = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
     let pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));

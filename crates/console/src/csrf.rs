@@ -96,7 +96,7 @@ mod tests {
         assert!(from(&[("origin", "http://a:1"), ("host", "a:1"), ("sec-fetch-site", "same-origin")]));
         assert!(!from(&[("origin", "http://b"), ("host", "a")]));
         assert!(!from(&[("origin", "null"), ("host", "a")]));
-        assert!(!from(&[("origin", "http://a")]), "no client says who we are");
+        assert!(!from(&[("origin", "http://a")]), "no header names this server");
         assert!(!from(&[("sec-fetch-site", "cross-site")]));
         assert!(!from(&[("sec-fetch-site", "same-site")]));
     }

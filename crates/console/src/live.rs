@@ -202,7 +202,7 @@ impl<Page: OpenPage> Stream<Page> {
             return true;
         }
         self.checked_at = now;
-        // A database that does not answer signs no user out.
+        // A database that does not answer does not end a session.
         !matches!(look_up(&self.shared, &self.digest).await, Ok(None))
     }
 }

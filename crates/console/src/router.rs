@@ -24,7 +24,7 @@ use crate::{admin, home, me, operations, path, sign_in, theme, workflows};
 
 /// The largest form that is read: an image with its packages, users and a key fits many times.
 const FORM_BYTES_MAX: usize = 256 * 1024;
-/// Everything comes from here, nothing is written into a page, and no user puts it into a frame.
+/// Everything comes from here, nothing is written into a page, and no other site may put it into a frame.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
     connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");

@@ -142,7 +142,7 @@ pub(crate) async fn begin(
     Ok(secret)
 }
 
-/// Something that no user can guess.
+/// Something that cannot be guessed.
 pub(crate) fn secret() -> String {
     URL_SAFE_NO_PAD.encode(rand::random::<[u8; SECRET_BYTES]>())
 }

@@ -196,7 +196,7 @@ mod tests {
         let (left, right) = (copy(&one), copy(&two));
         one.merge(&right);
         two.merge(&left);
-        assert_eq!(*one.to_text(), *two.to_text(), "the client that merges first");
+        assert_eq!(*one.to_text(), *two.to_text(), "whichever ring merges first");
         assert_eq!(one.ids().count(), 3);
         let ring = SharedRing::new(one);
         for value in &sealed {

@@ -72,9 +72,9 @@ enum Act {
     WorkOnRelease { releases: u64 },
     /// The work is not done.
     Error { status: StatusCode, retry_after_s: Option<u32> },
-    /// The work is done, but no client hears of it.
+    /// The work is done, and the answer is lost.
     WorkAndDrop,
-    /// The work is not done, and no client hears of that either.
+    /// The work is not done, and there is no answer.
     Drop,
     /// The work is not done: something in front of the external system answered in its place.
     Garbage,

@@ -20,7 +20,7 @@ use crate::faults::{self, Gate};
 use crate::jwt::SigningKey;
 use crate::ledger::LedgerSystem;
 
-/// Of every client. It is no secret: no client but people on this machine can ask.
+/// Of every client. It is no secret: only users of this machine can ask.
 const CLIENT_SECRET: &str = "sandbox-secret";
 const EXPIRES_IN_S: u32 = 3600;
 

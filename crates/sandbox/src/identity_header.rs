@@ -14,7 +14,7 @@ const HEADER: &str = "x-rh-identity";
 #[derive(Debug, Clone)]
 pub(crate) struct IdentityHeader {
     pub(crate) org: String,
-    /// No client, where a program calls for an organisation.
+    /// None where a program calls for an organisation.
     pub(crate) user: Option<String>,
     /// Whether it may have RHEL. Where the header does not say, an account number stands for a subscription.
     pub(crate) is_entitled: bool,

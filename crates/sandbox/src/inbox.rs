@@ -1,4 +1,4 @@
-//! Inboxes: the client that sends webhooks can send them here, and look at what arrived.
+//! Inboxes: webhooks can be sent here, and look at what arrived.
 //!
 //! Every delivery is kept, also one that came before: telling them apart is what a receiver has to do.
 

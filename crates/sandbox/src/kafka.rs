@@ -28,7 +28,7 @@ use tracing::debug;
 use crate::SandboxShared;
 use crate::answer::{CallError, JsonBody};
 
-/// There from the beginning, so that the client that reads them need not wait until a client writes.
+/// There from the beginning, so that a reader need not wait for a writer.
 const TOPICS: [&str; 3] =
     ["image-builder.compose.status", "platform.notifications.ingress", "platform.sources.status"];
 const PARTITIONS: i32 = 4;

@@ -290,7 +290,7 @@ async fn summary(State(world): State<SandboxShared>) -> Json<BTreeMap<String, Su
 
 async fn clear(State(world): State<SandboxShared>) -> StatusCode {
     let old = std::mem::take(&mut *world.ledger.pages());
-    // A million entries take a while to free, and no client should wait for that behind the lock.
+    // A million entries take a while to free, and nothing should wait for that behind the lock.
     drop(old);
     StatusCode::NO_CONTENT
 }

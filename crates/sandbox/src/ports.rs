@@ -8,7 +8,7 @@ use tokio::net::TcpListener;
 
 const NEIGHBOURS: u16 = 3;
 
-/// Where free ports are looked for. Outgoing calls take theirs from above, so no client slips in between when a
+/// Where free ports are looked for. Outgoing calls take theirs from above, so no other process slips in between when a
 /// sandbox starts again on the port that it had.
 const FIRST: u16 = 10_000;
 const LAST: u16 = 32_000;

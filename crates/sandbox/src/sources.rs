@@ -79,7 +79,7 @@ struct KnownSources {
     external_id: Option<String>,
     #[serde(default = "available")]
     status: String,
-    /// Whose it is; all have it where no client is named.
+    /// Whose it is; all have it where no user is named.
     #[serde(default)]
     org: Option<String>,
 }

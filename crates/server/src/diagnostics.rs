@@ -1,7 +1,7 @@
 //! What the people who look after a server ask about the server itself: its settings, its keys, and whether the
 //! systems outside answer.
 //!
-//! The APIs know none of these. The client that puts the process together hands them in.
+//! The APIs know none of these. The composition of the process hands them in.
 
 pub(crate) mod keys;
 pub(crate) mod settings;
@@ -84,7 +84,7 @@ impl Diagnostics {
 pub trait System: Send + Sync + 'static {
     fn name(&self) -> &str;
 
-    /// Where it is, without credentials; `None` when no client has configured it.
+    /// Where it is, without credentials; `None` when it is not configured.
     fn address(&self) -> Option<&str>;
 
     /// Whether it answers. Both texts are for people, and neither may hold a secret.

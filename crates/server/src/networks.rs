@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::str::FromStr;
 
-/// More would be a list that no client has read.
+/// A longer list would not be read.
 const NETWORKS_MAX: usize = 256;
 
 /// Every address that begins with the same bits.

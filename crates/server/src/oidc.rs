@@ -35,7 +35,7 @@ pub struct OidcSettings {
     pub scope: Option<String>,
     /// Which role each group brings. The highest one counts.
     pub roles: BTreeMap<String, Role>,
-    /// The claim that names the organisation of the client that launches machines.
+    /// The claim that names the organisation of a user of the launch API.
     pub org_claim: String,
     /// What the names of all who come from this issuer begin with.
     pub name_prefix: &'static str,

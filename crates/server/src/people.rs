@@ -29,7 +29,7 @@ use crate::http::Failure;
 
 const FIRST_USER: &str = "admin";
 
-/// Makes an admin where there is no user at all, and answers its name and its password. `None` when there is a client
+/// Makes an admin where there is no user at all, and answers its name and its password. `None` when there is a user
 /// already, also when another node was faster.
 pub async fn ensure_first_user(
     people: &dyn PeopleStore,

@@ -13,7 +13,7 @@ use crate::error;
 use crate::http::{Failure, FailureKind};
 
 const TEXT_CHARS_MAX: usize = 256;
-/// No client needs more parameters than this, and every one costs memory.
+/// The most parameters of one request: every one costs memory.
 const PAIRS_MAX: usize = 64;
 
 /// Query parameters on their way to be understood. Each is taken out once; [`finish`](Self::finish) refuses
@@ -77,7 +77,7 @@ impl Query {
         moment.map(Some).ok_or_else(|| not_allowed(name, &text, "a time such as 2026-01-31T12:00:00Z"))
     }
 
-    /// Refuses parameters that no client asked for, so that a misspelt filter is not a filter that finds all.
+    /// Refuses unknown parameters, so that a misspelt filter is not a filter that finds all.
     pub fn finish(self) -> Result<(), Failure> {
         let Some((name, _)) = self.pairs.first() else { return Ok(()) };
         let name: String = name.chars().take(TEXT_CHARS_MAX).collect();

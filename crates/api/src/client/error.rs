@@ -7,7 +7,7 @@ use http::StatusCode;
 use super::{API_VERSION, Api, Client};
 use crate::{Cognit, Error, Format as _, Insights, Osb, Problem};
 
-/// No client reads more of one text of an error than this.
+/// The longest text of an error that is kept.
 const TEXT_CHARS_MAX: usize = 2_000;
 
 /// How an API writes its errors.

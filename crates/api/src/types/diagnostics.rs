@@ -47,7 +47,7 @@ pub struct System {
 pub enum SystemState {
     Ok,
     Failing,
-    /// No client has said where it is, so it is not used.
+    /// It has no address in the settings, so it is not used.
     NotConfigured,
 }
 

@@ -58,7 +58,7 @@ pub(super) fn signal(pid: u32, signal: Signal) -> io::Result<()> {
 
 pub(super) enum Health {
     Good,
-    /// It answered at once, but not well, or no user listens.
+    /// It answered at once with an error, or nothing listens there.
     Bad,
     /// It took all the time of the check.
     Silent,

@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::exit::Exit;
 use crate::hint;
 
-/// No user reads more things that are wrong at once.
+/// The most errors that are listed at once.
 const FIELDS_MAX: usize = 20;
 const GIVE_TOKEN: &str =
     "give --token, set PROVISION_ENGINE_TOKEN, or name the server's --data-dir, which has one";

@@ -247,7 +247,7 @@ fn last_node(dir: &DataDir) -> Option<NodeId> {
     fs::read_to_string(dir.node_file()).ok()?.trim().parse().ok()
 }
 
-/// Writes an admin token into a data directory that is new, or where no user could get in otherwise. An owner
+/// Writes an admin token into a data directory that is new, or that has no other way to sign in. An owner
 /// who has removed the file does not get it back.
 async fn make_admin(start: &Start<'_>) -> Result<Option<SecretString>> {
     let path = start.dir.admin_token();

@@ -106,7 +106,7 @@ impl ComponentFile {
 }
 
 impl Write for ComponentFile {
-    /// Never fails: the thread that writes has no user to tell, and the next line must have its chance.
+    /// Never fails: the thread that writes cannot report an error, and the next line must have its chance.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         if self.reopen.swap(false, Ordering::Relaxed) {
             // The file that is open stays in use where no other one can be opened.

@@ -55,7 +55,7 @@ impl Output {
     /// A whole line, which ends in a line feed, or else the same without what a log daemon adds itself.
     pub(super) fn write(&self, level: Level, line: &str, bare: &str) {
         match self {
-            // The queue counts what it cannot take; there is no user to tell.
+            // The queue counts what it cannot take; there is nowhere to report it.
             Output::Stream(queue) => drop(queue.clone().write_all(line.as_bytes())),
             Output::Syslog(syslog) => syslog.send(level, bare),
         }

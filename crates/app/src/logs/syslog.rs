@@ -116,7 +116,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("log");
         let (syslog, lost) = syslog(&path);
-        syslog.send(Level::INFO, "no client hears this");
+        syslog.send(Level::INFO, "this line is dropped");
         assert_eq!(lost.load(Ordering::Relaxed), 1);
 
         let daemon = UnixDatagram::bind(&path).unwrap();

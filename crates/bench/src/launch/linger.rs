@@ -113,7 +113,7 @@ pub(crate) async fn play(file: Option<&Path>, url: Option<&str>, waiting: usize)
         all_asked(&bench_server, ready + 1, way.word(), Some(way.profile())).await?;
     }
     let first = u64::try_from(2 * (ready + 1))?;
-    // After that, no user looks at them for a while.
+    // After that they are left alone for a while.
     while fake.looks().await? < first {
         WallClock.sleep(LOOK_EVERY).await;
     }

@@ -16,7 +16,7 @@ use crate::load::{as_float, percentile};
 
 const PER_SECOND: u32 = 10;
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// No user who listens takes that long.
+/// A receiver that is there answers sooner.
 const LIMIT: Duration = Duration::from_secs(60);
 /// The sandbox tells times to the millisecond.
 const GRAIN_US: i64 = 1000;

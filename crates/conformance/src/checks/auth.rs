@@ -1,4 +1,4 @@
-//! Who is let in: no client without the right user and password, at no endpoint.
+//! Who is let in: every endpoint wants the right user and password.
 
 use serde_json::json;
 

@@ -29,7 +29,7 @@ pub(super) async fn with_password(
     let from = client.address;
     match shared.inside.sign_in(name, &password, from).await {
         Ok(user) => welcome(&shared, &headers, client, &Principal::of_user(&user), back).await,
-        // The same words for both: only a user who exists can be locked, and no user learns who does.
+        // The same words for both: only a user who exists can be locked, and the answer must not tell which users exist.
         Err(error @ (SignInError::Wrong | SignInError::Locked { .. })) => {
             let result = if error == SignInError::Wrong { "401 wrong" } else { "401 locked" };
             shared.inside.write_down_failure(shown(name), from, result).await;

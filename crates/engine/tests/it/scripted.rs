@@ -102,7 +102,7 @@ impl Scripted {
             "wait" => wait(Duration::from_secs(10), "the world needs time"),
             "signal" => match op.signalled("ready") {
                 Some(_) => done(),
-                None => wait_for("ready", Duration::from_secs(600), "no client has called yet"),
+                None => wait_for("ready", Duration::from_secs(600), "no callback has come yet"),
             },
             "retry" => retry("not today"),
             "fail" => fail("no way"),

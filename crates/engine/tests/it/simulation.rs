@@ -328,7 +328,7 @@ impl Simulation {
         let ids: Vec<String> =
             self.asked.values().map(|(_, id)| id.unwrap().0.simple().to_string()).collect();
         let strays = standing.iter().filter(|token| !ids.iter().any(|id| token.starts_with(id))).count();
-        assert_eq!(strays, 0, "something stands that belongs to no client");
+        assert_eq!(strays, 0, "an instance exists that belongs to no launch");
     }
 
     async fn check_journal(&self, id: OperationId, phase: Phase) {

@@ -69,7 +69,7 @@ fn made(detail: &OperationDetail) -> Option<String> {
 fn routes() -> Router<ConsoleState> {
     Router::new()
         .route("/console/serverless", get(list::list))
-        // OpenNebula tells no client when something changes.
+        // OpenNebula sends no events.
         .route("/console/serverless/rows", get(now::<list::Filters>))
         .route("/console/serverless/new", get(new::form).post(new::create))
         .route("/console/serverless/operations/{id}", get(operation::show))

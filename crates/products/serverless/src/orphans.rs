@@ -20,7 +20,7 @@ use crate::settings::{OrphanPolicy, Orphans};
 /// A line with a name and a password.
 const ONE_AUTH_BYTES_MAX: u64 = 4096;
 
-/// Returns when the process stops, and at once where no user wants to know.
+/// Returns when the process stops, and at once where it is switched off.
 pub(crate) async fn keep_looking(
     engine: Engine,
     nebula: Nebula,

@@ -62,7 +62,7 @@ impl DemoClient {
         Ok(envelope.runtime)
     }
 
-    /// The operation that a change has begun, for which no client waits.
+    /// The operation that a change has begun, for which no request waits.
     pub async fn begun(request: RequestBuilder) -> Result<RuntimeOperation> {
         let request = request.header("Prefer", "respond-async");
         let progress: Progress = answer(request, StatusCode::ACCEPTED).await?;

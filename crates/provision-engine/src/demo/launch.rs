@@ -15,7 +15,7 @@ use super::stage::aside;
 
 const APOLLO: &str = "Apollo";
 const ICARUS: &str = "Icarus";
-/// No client has the private halves of these.
+/// The private halves of these were never saved.
 const KEY_OF_APOLLO: &str =
     "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIBB9z8Vq+S+CoRWe1ILTrZkrULzqFEyHCgt/NPB8Trbs";
 const KEY_OF_ICARUS: &str =

@@ -19,7 +19,7 @@ use app::output::note;
 use app::product::Serving;
 use app::signals::Signals;
 
-/// A place at which the console will be. It is taken before the play begins, so that no client waits in vain.
+/// A place at which the console will be. It is taken before the play begins, so that the page is there when it is opened.
 pub(super) struct ConsoleAddress(TcpListener);
 
 impl ConsoleAddress {

@@ -74,7 +74,7 @@ fn line(name: &str, words: &str, chars_max: usize) -> String {
     format!("  {name:<8} {words}").chars().take(chars_max).collect()
 }
 
-/// That no user sees it must not stop the show.
+/// An output that is closed must not stop the demo.
 fn say(text: &str) {
     let mut stderr = io::stderr().lock();
     let _ = stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush());

@@ -276,7 +276,7 @@ async fn a_new_key_of_the_issuer_is_found_when_it_may_be_asked_again() {
 #[tokio::test]
 async fn the_one_who_signs_out_at_the_issuer_comes_back() {
     let place = IssuerAddress::new().await;
-    assert_eq!(place.flow.end_session(BACK), None, "no client has asked the issuer yet");
+    assert_eq!(place.flow.end_session(BACK), None, "the issuer was not asked yet");
     place.flow.begin(BACK).await.unwrap();
     let location = place.flow.end_session(BACK).unwrap();
     let answer = place.browser.get(&location).send().await.unwrap();

@@ -13,7 +13,7 @@ use crate::launch_world::{LaunchFixture, launch_world, launch_world_with};
 use crate::shaky_store::Mood;
 use crate::world::settings;
 
-/// No client has the private halves of these.
+/// The private halves of these were never saved.
 const KEYS: [&str; 3] = [
     "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIPPEx6w7/lJ+pCpC+1KebnLCSkUBdxig0C67vVby4Vi6 ann@example.com",
     "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIBdiBA1ACDYl2jmJNHBCGV3uVtJfCd7GF1njs9LAn4rf",
@@ -197,7 +197,7 @@ async fn an_account_is_looked_at_where_it_is() {
     assert_eq!(world.get(templates).await.is(400, "invalid_request").json["field"], "region");
     let listed = world.get(&format!("{templates}?region=us-east-1")).await.is_ok().json;
     assert!(listed["data"].is_array() && listed["metadata"]["links"]["next"].is_string(), "{listed}");
-    assert!(listed["metadata"]["total"].is_null(), "no client has counted them: {listed}");
+    assert!(listed["metadata"]["total"].is_null(), "they were not counted: {listed}");
     let project = json!({"name": "project", "provider": "gcp", "project_id": "p-1"});
     let id = world.post("/sources", &project).await.json["id"].as_str().unwrap().to_owned();
     world.get(&format!("/sources/{id}/status")).await.is(501, "provider_not_configured");

@@ -252,7 +252,7 @@ async fn a_callback_needs_a_fresh_signature_and_only_makes_the_launch_look() {
         assert_eq!(call(&path, now, SECRET, &body).await.is(400, code).status, 400);
     }
     world.launch_request("POST", &path).send().await.is(401, "bad_signature");
-    // Early, twice, and about a launch that does not exist: no client learns anything, and nothing happens.
+    // Early, twice, and about a launch that does not exist: the answer tells nothing, and nothing happens.
     for launch in [id.as_str(), &id, other] {
         let early = call(&format!("/launches/{launch}/image-ready"), now, SECRET, &named(launch)).await;
         assert_eq!(early.status, StatusCode::ACCEPTED.as_u16());
@@ -276,7 +276,7 @@ async fn a_callback_needs_a_fresh_signature_and_only_makes_the_launch_look() {
     }
     world.turn(&format!("/image-builder/composes/{}/release", compose.as_str().unwrap()), &json!({})).await;
     let said = json!({"compose_id": compose}).to_string();
-    // No client polls under this profile, so it takes a callback after the build is over.
+    // This profile does not poll, so it takes a callback after the build is over.
     for _ in 0..5000 {
         assert_eq!(call("/image-ready", now, SECRET, &said).await.status, 202);
         if world.get(&format!("/launches/{id}")).await.json["state"] != "building" {

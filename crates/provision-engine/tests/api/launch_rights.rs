@@ -93,7 +93,7 @@ async fn no_one_gets_in_without_showing_who_they_are() {
         assert_eq!(silent.status, 400, "{what}");
         assert!(silent.text.starts_with("Bad Request: "), "{what}: {}", silent.text);
     }
-    assert_eq!(world.rbac.asked.load(Ordering::SeqCst), 0, "no client asks about strangers");
+    assert_eq!(world.rbac.asked.load(Ordering::SeqCst), 0, "RBAC is not asked about unknown callers");
 }
 
 #[tokio::test]
@@ -235,7 +235,7 @@ async fn an_organisation_finds_what_is_its_own_and_nothing_else() {
     }
 }
 
-/// No client has the private half of it.
+/// The private half of it was never saved.
 const KEY: &str =
     "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIPPEx6w7/lJ+pCpC+1KebnLCSkUBdxig0C67vVby4Vi6 ann@example.com";
 

@@ -106,7 +106,7 @@ pub(crate) async fn launch_world_with(
     LaunchFixture { sandbox, engine, store, clock, rbac, router, tokens }
 }
 
-/// No client waits longer than an external system on the same machine takes.
+/// Longer than an external system on the same machine takes.
 fn quick() -> LaunchSettings {
     let short = Duration::from_millis(20);
     LaunchSettings {

@@ -1,4 +1,4 @@
-//! Many at once: one operation for all who ask for the same, and no client is lost.
+//! Many at once: one operation for all who ask for the same, and no request is lost.
 
 use std::collections::BTreeMap;
 

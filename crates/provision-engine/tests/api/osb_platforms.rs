@@ -125,7 +125,7 @@ async fn credentials_of_one_platform_and_admins_share_its_instances() {
         assert_eq!(ask("GET", &binding("a", "b")).send().await.status, 200);
         let own = binding("a", &format!("own-{number}"));
         assert_eq!(ask("PUT", &own).json(&bind_body()).send().await.status, 201);
-        // The client that made it, it is the platform's.
+        // Whichever user made it, it is the platform's.
         assert_eq!(world.ask("GET", &own).send().await.status, 200);
     }
 }

@@ -351,7 +351,7 @@ impl OsbResponse {
         let method = if method == "HEAD" { "get".to_owned() } else { method.to_lowercase() };
         let operation = &API["paths"][template][method.as_str()];
         let status = self.status.to_string();
-        // The client that sends a method that a path does not take may be refused for something else before.
+        // A method that a path does not take may be refused for something else before.
         let is_refused = operation.is_null() && [400, 401, 403, 405, 412, 413].contains(&self.status);
         let is_known = is_refused || operation["responses"][&status].is_object();
         assert!(is_known, "{method} {template}: {status} is not documented");

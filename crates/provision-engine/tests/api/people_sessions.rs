@@ -89,5 +89,5 @@ async fn a_database_that_does_not_answer_is_said() {
     world.get("/sessions").await.is(503, "database-unavailable");
     let new = json!({"name": "ann", "role": "reader"});
     let lost = world.post("/users", new).await.is(503, "database-unavailable");
-    assert!(lost.json["password"].is_null(), "no client has it: {}", lost.text);
+    assert!(lost.json["password"].is_null(), "it is not in the answer: {}", lost.text);
 }

@@ -99,7 +99,7 @@ async fn the_same_key_is_the_same_runtime_and_another_body_is_refused() {
     assert_eq!(other.status, 422, "{}", other.text);
     let body = runtime(json!({"NAME": "n", "FAAS": {"FLAVOUR": "Function"}}));
     post("k", cognit, body).await.is(422, "Idempotency-Key reused");
-    // The key of another client is another key, and no client gets anything for a wrong password.
+    // The key of another client is another key, and a wrong password gets nothing.
     let theirs = post("k", "other:otherpass", function("Function")).await;
     assert!(theirs.status == 201 && theirs.id() != first.id(), "{}", theirs.text);
     assert_eq!(post("k", "cognit:wrong", function("Function")).await.status, 401);

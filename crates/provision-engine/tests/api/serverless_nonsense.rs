@@ -164,7 +164,7 @@ async fn a_body_has_a_size_and_a_time() {
         let broken = stream::iter([Err::<Bytes, _>(std::io::Error::other("cut"))]);
         world.ask(method, path).body(Body::from_stream(broken)).send().await.is(400, "Invalid JSON");
     }
-    // The client that is not known is not read.
+    // A request without a known user is not read.
     let outsider = world.outsider("POST", RUNTIMES).body("x".repeat(1001)).send().await;
     outsider.is(401, "Authentication required");
 }

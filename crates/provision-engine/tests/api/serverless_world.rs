@@ -136,7 +136,7 @@ pub(crate) struct ServerlessResponse {
 }
 
 impl ServerlessFixture {
-    /// As no client.
+    /// Without credentials.
     pub(crate) fn outsider(&self, method: &str, path: &str) -> ServerlessRequest {
         let (method, path) = (method.to_owned(), path.to_owned());
         ServerlessRequest {

@@ -69,7 +69,11 @@ async fn an_outsider_cannot_lock_a_user_out_of_the_address_that_it_uses() {
     told.push(attempt(&world, &visit, 3, "stranger", "wrong").await);
     let words = |reply: &Reply| reply.text.split("id=\"sign-in-error\"").nth(1).unwrap()[..200].to_owned();
     for answer in &told {
-        assert_eq!((answer.status, words(answer)), (401, words(&told[0])), "no client learns who is a user");
+        assert_eq!(
+            (answer.status, words(answer)),
+            (401, words(&told[0])),
+            "the answer does not tell who is a user"
+        );
     }
     assert_eq!(attempt(&world, &visit, 1, "admin", PASSWORD).await.status, 303);
     assert_eq!(rows(&world).await.len(), 2, "one for each address: {:?}", rows(&world).await);

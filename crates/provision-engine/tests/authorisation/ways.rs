@@ -35,7 +35,7 @@ pub(crate) enum SignInSession {
 }
 
 impl SignInMethod {
-    /// Proves the identity for real. The reply is that of a console which lets no user in this way.
+    /// Proves the identity for real. The reply is that of a console without this way to sign in.
     pub(crate) async fn enter(&self, world: &AuthFixture) -> Result<SignInSession, Reply> {
         let mut browser = world.browser();
         let entered = match self {

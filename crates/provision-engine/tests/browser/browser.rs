@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use crate::stage::until;
 use crate::wire::Wire;
 
-/// Reads the ids of processes; when no user is there any more to write them, it ends these processes and removes
+/// Reads the ids of processes; when the writer is gone, it ends these processes and removes
 /// what they wrote. That holds however the tests end.
 const GUARD: &str = r#"while read -r id; do ids="$ids $id"; done
 kill -9 $ids; for _ in 1 2 3 4 5; do rm -rf "$0" && break; sleep 1; done"#;

@@ -27,7 +27,7 @@ impl BrowserFixture {
     }
 
     /// The external systems are a process of their own, so that they survive the server; `more` can be said when it is known
-    /// where they are. No user waits long.
+    /// where they are, for a short time only.
     #[track_caller]
     pub(crate) fn open_with(
         place: DataDirectory,

@@ -45,7 +45,7 @@ fn state(page_driver: &PageDriver) -> String {
     found.unwrap().1.into_owned()
 }
 
-/// Where the provider would send this person back to. No user goes there.
+/// Where the provider would send this person back to. The test does not go there.
 #[track_caller]
 fn way_back(page_driver: &PageDriver, name: &str) -> String {
     let here = page_driver.path();

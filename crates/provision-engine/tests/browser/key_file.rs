@@ -61,7 +61,7 @@ fn a_key_file_is_dropped_or_chosen_and_what_is_none_is_said() {
     choose_file(&page_driver, "#pubkey_file", &fixture.place, "letter.pub");
     page_driver.until_text("#pubkey_body-said .field-error", "begins with ssh-ed25519");
 
-    // No user goes on with it, and nothing else is lost.
+    // It does not go on, and nothing else is lost.
     page_driver.click(ONWARD);
     page_driver.until_text("#wizard .flash.bad", "Please fix the highlighted fields.");
     page_driver.error_texts();

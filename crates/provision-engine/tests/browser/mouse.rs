@@ -31,7 +31,7 @@ fn the_mouse_is_enough_from_the_list_to_cancelling() {
     page_driver.click_on("dialog button", "Cancel");
     fixture.until_phase(&id, "cancelled");
     page_driver.until_text("#now-why .chip", "cancelled");
-    assert_eq!(fixture.phase(&other), "waiting", "no client asked for that");
+    assert_eq!(fixture.phase(&other), "waiting", "no signal was sent to it");
     page_driver.expect_no_error();
 }
 

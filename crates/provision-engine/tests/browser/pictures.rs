@@ -61,7 +61,7 @@ pub(crate) fn phone(page_driver: &PageDriver) {
     size(&page_driver.browser().wire, PHONE, HEIGHT_MIN);
 }
 
-/// What sticks out on the right, so that one has to scroll sideways; nothing, if no user has to.
+/// What sticks out on the right, so that one has to scroll sideways; nothing, if the page fits.
 #[track_caller]
 pub(crate) fn sticks_out(page_driver: &PageDriver) -> Vec<String> {
     serde_json::from_value(page_driver.script(STICKS_OUT, &[])).unwrap()

@@ -62,7 +62,7 @@ fn the_one_who_expects_machines_in_the_inventory_finds_them_there() {
     page_driver.expect_no_error();
 }
 
-/// The build begins while no user knows yet where to launch, and only a callback says that it is over.
+/// The build begins before it is known where to launch, and only a callback says that it is over.
 #[test]
 fn a_callback_and_words_that_come_later_bring_machines() {
     let fixture = quick_engine();

@@ -110,7 +110,7 @@ const THINGS: [&str; 12] = [
     "/sessions",
     "/keys",
 ];
-/// What changes although no user does anything.
+/// What changes although the page is not touched.
 const RESTLESS: [&str; 3] = ["checked_at", "seen_at", "expires_at"];
 
 /// Puts something of everything into a house, all of it at rest; answers what stands for each `{name}` in a form.

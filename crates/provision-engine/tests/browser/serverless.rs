@@ -55,7 +55,7 @@ fn a_serverless_runtime_is_made_with_the_form_grows_and_is_deleted() {
     page_driver.until_text("#now .chip", "pending");
     look(&page_driver, "serverless-pending");
 
-    // The machine comes up, and no user loads the page again.
+    // The machine comes up, and the page is not loaded again.
     page_driver.script("window.isTheSame = true", &[]);
     fixture.turn("clock", &json!({ "advance_ms": 2 * LONG_MS }));
     page_driver.until_text("#now .chip", "running");

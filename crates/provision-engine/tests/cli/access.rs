@@ -92,7 +92,7 @@ fn a_rotated_key_reaches_a_running_server_and_old_secrets_still_open() {
         "{refused:?}"
     );
 
-    // No user has to ask: the server looks by itself.
+    // No request is needed: the server looks by itself.
     assert!(place.expect(0, &["keys", "forget", old, "--reseal"]).out.contains("is sealed again"));
     let resealed = || server.going.err().contains("resealed values").then_some(());
     until("the values of the old key are sealed again", resealed);

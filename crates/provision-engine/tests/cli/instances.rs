@@ -91,7 +91,7 @@ fn every_call_says_who_it_is_and_which_version_it_speaks() {
     let call = "GET /oauth/cf-eu10/v2/catalog";
     assert_eq!(header(call, "x-broker-api-version").as_deref(), Some("2.14"));
 
-    // What the data directory has is for its own server, and for no user who is named otherwise.
+    // What the data directory has is for its own server, and not for another user.
     let place = DataDirectory::new();
     std::fs::create_dir(place.path("data")).unwrap();
     std::fs::write(place.data("broker.credentials"), "own:pass\n").unwrap();

@@ -76,7 +76,7 @@ fn servers_share_the_events_about_images_and_one_of_them_hears_all_when_the_othe
     let launch = |number: u32| {
         let mut order = order("sandbox", ACCOUNT);
         order["profile"] = json!("events");
-        // No user looks without being told within the time of this test.
+        // Nothing polls within the time of this test.
         order["options"]["fallback_poll_s"] = json!(3600);
         customer.launch(&format!("launch-{number}"), &order, LaunchEnd::Lucky)
     };
@@ -109,7 +109,7 @@ fn waiting(customer: &Customer, ticket: &Ticket) -> String {
     })
 }
 
-/// Sends word of a build that no user waits for, to some partition.
+/// Sends an event of a build that no launch waits for, to some partition.
 fn of_no_use(sandbox: &Sandbox) {
     let build = Uuid::now_v7().to_string();
     let event: Value = json!({

@@ -250,7 +250,7 @@ fn leave_document(sandbox: &str) -> i32 {
 fn what_is_lost_is_found_and_what_is_not_certainly_ours_is_only_reported() {
     let stage = ServerlessCli::open();
     assert!(stage.expect(0, &["orphans"]).err.contains("nothing is lost"));
-    // A runtime that is whole is no user's orphan, and a young one is not old enough to be one.
+    // A complete runtime is no orphan, and a young one is not old enough to be one.
     let whole = stage.create(&["--faas", "Function", "--wait"]);
     let id = leave_document(&stage.sandbox.url).to_string();
 

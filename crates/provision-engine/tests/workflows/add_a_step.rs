@@ -42,7 +42,7 @@ fn blocks(guide: &str) -> Vec<String> {
     blocks
 }
 
-/// The lines that are there with and without the example, so that no client is told off for following the guide.
+/// The lines that are there with and without the example, so that following the guide breaks no test.
 fn without_the_example(text: &str) -> String {
     let lines = text.lines().filter(|line| !line.contains("hello_world"));
     lines.flat_map(|line| [line, "\n"]).collect()

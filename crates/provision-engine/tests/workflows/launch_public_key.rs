@@ -104,7 +104,7 @@ fn ec2_knows_ed25519_keys_by_their_sha256_in_any_of_its_forms() {
     assert_eq!(PublicKey::parse(ED25519).unwrap().aws_fingerprints().any_of, expected);
 }
 
-/// A key that no client has the private half of: its bytes are made from a number.
+/// A key without a private half: its bytes are made from a number.
 fn ed25519(number: u32) -> String {
     let point = Sha256::digest(number.to_be_bytes());
     let blob = [&11_u32.to_be_bytes()[..], b"ssh-ed25519", &32_u32.to_be_bytes(), &point].concat();
@@ -113,7 +113,7 @@ fn ed25519(number: u32) -> String {
 
 #[test]
 fn fingerprints_that_begin_like_their_prefix_are_whole() {
-    // The client that strips the characters of a prefix instead of the prefix loses those of the fingerprint, too.
+    // Stripping the characters of a prefix instead of the prefix would cut the fingerprint, too.
     let is_at_risk = |key: &PublicKey| {
         let (bare, legacy) = (key.fingerprint_bare(), key.fingerprint_legacy());
         bare.starts_with(['S', 'H', 'A', '2', '5', '6']) || legacy.starts_with('5')

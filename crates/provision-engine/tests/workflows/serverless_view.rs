@@ -1,4 +1,4 @@
-//! How runtimes are seen: one by one and in lists, and what is left of them when no client is responsible.
+//! How runtimes are seen: one by one and in lists, and what is left of them when no operation looks after them.
 
 use std::time::Duration;
 

@@ -6,7 +6,7 @@
 //! | `AKIA` and twelve digits | `sandbox-secret` | these digits |
 //! | `ASIA…`, from `AssumeRole` | as answered, with a session token | that of the role |
 //!
-//! Every role of every account can be taken. Some names have a meaning: no user may take `denied`, and
+//! Every role of every account can be taken. Some names have a meaning: nothing may assume `denied`, and
 //! `no-launch` and `no-terminate` lack what they say.
 
 use std::collections::HashMap;

@@ -26,7 +26,7 @@ pub(super) struct RecordedCalls {
     #[serde(with = "time::serde::rfc3339")]
     pub(super) at: OffsetDateTime,
     pub(super) action: AwsAction,
-    /// No client where the caller was not known.
+    /// None where the caller was not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) account: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,6 +1,6 @@
 //! The parameters of a call: form-encoded, with lists and structures spelled out in their names.
 //!
-//! The client that understands a parameter takes it. What no client took is refused at the end, as EC2 does.
+//! Each reader takes the parameters that it knows. What is left is refused at the end, as EC2 does.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

@@ -14,12 +14,12 @@ use super::instances::InstanceGuest;
 use super::world::AwsCloud;
 use crate::loopback;
 
-/// A user may turn the clock, and no client says so.
+/// An operator may turn the clock without a notice.
 const LOOK: Duration = Duration::from_millis(200);
-/// There may be many calls, but no client needs a look after each of them.
+/// There may be many calls, and a look after each of them is not needed.
 const BREATH: Duration = Duration::from_millis(5);
 
-/// Each needs a file of the process, and there are not many. The client that comes later is silent until one closes.
+/// Each needs a file of the process, and there are not many. A later connection is silent until one closes.
 const LISTENERS_MAX: usize = 200;
 
 /// Serves the guests until it is stopped, and closes all of their listeners then.

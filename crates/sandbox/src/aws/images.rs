@@ -1,6 +1,6 @@
 //! The images that instances can be made from, in all regions.
 //!
-//! The client that builds images registers them here and says which accounts may use them. Ids that begin with
+//! The image builder registers images here and says which accounts may use them. Ids that begin with
 //! `ami-0abc` need no registration: everybody can see them, in every region.
 
 use std::collections::BTreeMap;

@@ -9,7 +9,7 @@ use super::catalog::InstanceType;
 
 const LIMITS_MAX: usize = 1000;
 
-/// So many instances of a region or type can live at once, the client that's they are.
+/// So many instances of a region or type can live at once, whichever account has them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Capacity {

@@ -77,7 +77,7 @@ impl Aws {
         Aws { cloud: Arc::new(AwsCloud::new(clock, ledger, network)) }
     }
 
-    /// Where the client that builds images makes them known.
+    /// Where the image builder announces images.
     pub(crate) fn images(&self) -> &Arc<Images> {
         &self.cloud.images
     }

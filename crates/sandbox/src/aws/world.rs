@@ -101,7 +101,7 @@ pub(super) struct AwsControls {
     pub(super) delay_times: AwsDelays,
     pub(super) limits: AwsLimits,
     pub(super) throttle: Throttle,
-    /// What a role demands of the client that takes it, by the name of the role.
+    /// The external id that a role demands, by the name of the role.
     pub(super) external_ids: BTreeMap<String, String>,
     /// How many things are at most on one page.
     pub(super) page_items: Option<usize>,

@@ -8,7 +8,7 @@ use reqwest::Url;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct OidcClient {
     pub(super) id: &'static str,
-    /// It is no secret: no client but people on this machine can ask.
+    /// It is no secret: only users of this machine can ask.
     secret: Option<&'static str>,
 }
 

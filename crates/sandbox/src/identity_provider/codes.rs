@@ -43,7 +43,7 @@ impl Codes {
         Some(code)
     }
 
-    /// The client that asks, and whatever comes of it: the code is used up.
+    /// Whatever comes of the exchange, the code is used up.
     pub(super) fn take(&self, code: &str, now: OffsetDateTime) -> Option<Grant> {
         let grant = self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(code)?;
         (grant.good_until > now).then_some(grant)

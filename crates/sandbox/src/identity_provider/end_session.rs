@@ -1,4 +1,4 @@
-//! `GET /end-session`. No client stays signed in here, so there is nothing to forget.
+//! `GET /end-session`. There are no sessions here, so there is nothing to forget.
 
 use axum::extract::Query;
 use axum::extract::rejection::QueryRejection;

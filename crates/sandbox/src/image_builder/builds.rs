@@ -188,7 +188,7 @@ impl Builds {
     }
 }
 
-/// As Image Builder keeps it: no client gets a password back.
+/// As Image Builder keeps it: a password is never answered.
 fn without_passwords(request: &Map<String, Value>) -> String {
     let mut request = request.clone();
     let users = request.get_mut("customizations").and_then(|all| all.get_mut("users"));

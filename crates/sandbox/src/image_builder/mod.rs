@@ -1,7 +1,7 @@
 //! Image Builder: an external system that builds images of operating systems, twice if it is asked twice.
 //!
 //! Every look at it first ends the builds whose time has come. A task looks now and then too, because others want to
-//! be told of an end that no client asks for.
+//! be told of an end that was not requested.
 
 mod admission;
 mod build;

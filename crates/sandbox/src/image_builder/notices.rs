@@ -231,7 +231,7 @@ impl Seal {
     }
 
     fn headers(&self, body: &str) -> Vec<(&'static str, String)> {
-        // The receiver compares with the clock on the wall, which no client turns.
+        // The receiver compares with the clock on the wall, which no test turns.
         let timestamp = self.timestamp.unwrap_or_else(|| OffsetDateTime::now_utc().unix_timestamp());
         let made = self.secret.as_ref().map(|secret| signature(secret, timestamp, body));
         let Some(signature) = self.signature.clone().or(made) else { return Vec::new() };

@@ -30,7 +30,7 @@ const TICK: Duration = Duration::from_millis(20);
 /// While nothing does. A machine that was made without OneFlow is met at most so late.
 const REST: Duration = Duration::from_millis(200);
 
-/// Each needs a file of the process, and there are not many. The client that comes later is silent until one closes.
+/// Each needs a file of the process, and there are not many. A later connection is silent until one closes.
 const LISTENERS_MAX: usize = 200;
 
 const BODY_BYTES_MAX: usize = 64 * 1024;
@@ -117,7 +117,7 @@ async fn show(State(room): State<Arc<Room>>) -> Json<Value> {
     Json(json!({"status": "ok", "guest": room.guest}))
 }
 
-/// A function is not run here; its parameters come back, so that the client that calls can see that it was reached.
+/// A function is not run here; its parameters come back, so that the caller can see that it was reached.
 #[derive(Debug, Deserialize)]
 struct FunctionCall {
     lang: String,

@@ -33,7 +33,7 @@ enum Param {
     Other,
 }
 
-/// The call itself was wrong, so no user looked at what it asks for.
+/// The call itself was wrong, so what it asks for was not looked at.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct XmlRpcFault {
     code: i32,

@@ -63,7 +63,7 @@ async fn a_fault_hits_who_delivers_and_not_who_looks() {
     assert_eq!(refused, StatusCode::INTERNAL_SERVER_ERROR);
     assert!(caller.messages("/inbox/a").await.is_empty());
     assert!(caller.call(Method::POST, "/inbox/a", &json!(2)).await.is_err());
-    assert_eq!(caller.messages("/inbox/a").await[0]["body"], 2, "it arrived, and no client heard of that");
+    assert_eq!(caller.messages("/inbox/a").await[0]["body"], 2, "it arrived, and the answer was lost");
 }
 
 #[tokio::test]

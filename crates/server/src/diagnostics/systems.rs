@@ -38,7 +38,7 @@ pub(crate) async fn list_systems(
 }
 
 impl Diagnostics {
-    /// The client that comes while a client asks gets the same answers.
+    /// Requests that come meanwhile get the same answers.
     async fn look(&self, engine: &Engine) -> Vec<wire::System> {
         let mut looked = self.looked.lock().await;
         if let Some((at, known)) = looked.as_ref()

@@ -21,11 +21,11 @@ use super::{OidcSettings, exchange};
 use crate::auth::AuthError;
 use crate::principal::Principal;
 
-/// No client guesses 256 bits.
+/// 256 bits cannot be guessed.
 const RANDOM_BYTES: usize = 32;
 /// Issuers send a few hundred bytes at most.
 const CODE_BYTES_MAX: usize = 4096;
-/// Without this scope it is not `OpenID` Connect, and no client says who signed in.
+/// Without this scope it is not `OpenID` Connect, and the token does not say who signed in.
 const SCOPE_NEEDED: &str = "openid";
 
 /// As whom we stand before the issuer.
@@ -43,26 +43,26 @@ pub struct CodeFlowSettings {
 pub struct Begun {
     /// Where the browser goes to sign in.
     pub location: String,
-    /// Comes back with the code. The client that brings another one did not begin this.
+    /// Comes back with the code. A request with another one did not begin this sign-in.
     pub state: String,
     pub nonce: String,
     pub verifier: SecretString,
 }
 
-/// The client that knows these could end the sign-in in place of its owner.
+/// With these another client could end the sign-in in place of its owner.
 impl fmt::Debug for Begun {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Begun").finish_non_exhaustive()
     }
 }
 
-/// Why no client is signed in. The texts have neither codes nor tokens nor verifiers in them, and can be shown.
+/// Why the sign-in failed. The texts have neither codes nor tokens nor verifiers in them, and can be shown.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FlowError {
     /// It is not good, and why.
     #[error("{0}")]
     Refused(String),
-    /// No client can tell now.
+    /// It cannot be told now.
     #[error("{0}")]
     Unavailable(String),
 }

@@ -76,7 +76,7 @@ impl IssuerClient {
             return Err("issuer: it must have no query and no fragment".into());
         }
         let client = http_client::http_client()
-            // Keys from a place that no operator configured would let in whom no client knows.
+            // Keys from an address that no operator configured would admit unknown users.
             .redirect(redirect::Policy::none())
             .no_proxy()
             .build()

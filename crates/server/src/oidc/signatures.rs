@@ -16,7 +16,7 @@ use crate::auth::AuthError;
 
 /// More than any issuer needs, also with hundreds of groups.
 const TOKEN_BYTES_MAX: usize = 16 * 1024;
-/// No client can make us ask the issuer more often than this, whatever tokens are sent.
+/// The issuer is asked at most this often, whatever tokens are sent.
 const FETCH_PAUSE: Duration = Duration::from_secs(10);
 /// After this time keys are fetched anew, so that one that the issuer took back ends.
 const FRESH: Duration = Duration::from_mins(10);

@@ -57,7 +57,7 @@ impl OperationFacts<'_> {
         &self.inspection.memory
     }
 
-    /// Due, and no client has it.
+    /// Due, and no node owns it.
     fn overdue_since(&self) -> Option<Timestamp> {
         let summary = self.summary();
         let is_free = summary.owner.is_none() && !summary.phase.is_final() && self.queued_behind.is_none();
@@ -166,7 +166,7 @@ impl OperationFacts<'_> {
         format!("node {node} {doing}{}", self.direction(because))
     }
 
-    /// No client has it: it waits for a time, a signal or a node.
+    /// No node owns it: it waits for a time, a signal or a node.
     fn at_rest(&self, step: Option<&wire::Step>, because: Option<&str>) -> String {
         let (summary, memory) = (self.summary(), self.memory());
         if let Some(since) = self.overdue_since() {

@@ -28,7 +28,7 @@ impl WatcherSlot {
     /// Returns when the operation has news since this was last called.
     pub async fn rings(&mut self) {
         if self.wake_up.changed().await.is_err() {
-            // No client rings any more; the client that waits looks by the clock.
+            // There is no further wake-up; a waiting node looks by the clock.
             std::future::pending::<()>().await;
         }
     }

@@ -8,10 +8,10 @@ use engine::secret::{ExposeSecret, SecretString};
 use tokio::sync::Semaphore;
 use tracing::error;
 
-/// Each takes a core and its memory for a while; the client that comes when all are busy waits.
+/// Each takes a core and its memory for a while; a request that comes when all are busy waits.
 static DESKS: Semaphore = Semaphore::const_new(2);
 
-/// What a password of no client is compared with: it costs what a real one costs, and no password is known for it.
+/// What the password of an unknown user is compared with: it costs what a real one costs, and no password is known for it.
 const UNKNOWN_USER: &str =
     "$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
 
@@ -42,7 +42,7 @@ pub(super) async fn is_good(password: &SecretString, hash: Option<&str>) -> bool
     matches.await && is_somebody
 }
 
-/// Off the threads that serve requests. The desk is free when the work is done, also when no client waits any more.
+/// Off the threads that serve requests. The permit is free when the work is done, also when the request has ended.
 async fn apart<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     let shared = DESKS.acquire().await.expect("it is never closed");
     let done = tokio::task::spawn_blocking(move || {

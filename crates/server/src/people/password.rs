@@ -38,7 +38,7 @@ const COMMON: [&str; 25] = [
     "welcome12345",
 ];
 
-/// Letters and digits that no client takes for one another, read aloud or on paper.
+/// Letters and digits that are not mistaken for one another, read aloud or on paper.
 const READABLE: &[u8; 31] = b"abcdefghjkmnpqrstuvwxyz23456789";
 const GROUPS: usize = 4;
 const GROUP_CHARS: usize = 5;

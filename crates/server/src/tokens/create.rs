@@ -18,7 +18,7 @@ use crate::principal::Principal;
 use crate::sandbox_access::name_of_new;
 use crate::wire::{self, ToWire};
 
-/// A hundred years: beyond this no client means an expiry.
+/// A hundred years: a longer time is no expiry.
 const EXPIRES_SECONDS_MAX: u64 = 100 * 366 * 24 * 60 * 60;
 
 /// Makes a token.

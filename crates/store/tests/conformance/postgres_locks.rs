@@ -91,7 +91,7 @@ async fn a_claim_passes_by_what_is_held() {
     assert_eq!(claims.operations.iter().map(|claimed| claimed.id).collect::<Vec<_>>(), [free.id]);
     let claims = timeout(SOON, store.claim(node, at(10), 10)).await.unwrap().unwrap();
     assert!(claims.operations.is_empty());
-    assert_eq!(claims.next_due, Some(at(500)), "the client that waits for what is held asks again at once");
+    assert_eq!(claims.next_due, Some(at(500)), "a node that waits for a held resource claims again at once");
     drop(lock);
     let freed = async { while claim(&*store, node, at(10)).await.is_empty() {} };
     timeout(LONG, freed).await.unwrap();

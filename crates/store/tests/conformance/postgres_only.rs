@@ -120,7 +120,7 @@ async fn no_one_is_forgotten_in_a_queue() {
         }
     };
     let all = async { tokio::join!(join_all(makers), finisher) };
-    timeout(LONG, all).await.expect("a client waits in the queue, and no client holds the resource");
+    timeout(LONG, all).await.expect("an operation waits in the queue, and none holds the resource");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -58,11 +58,7 @@ pub(crate) async fn values_are_sealed_again_but_not_under_a_node_that_works(stor
     let (sealed, left) = reseal(store, &ring, &old).await.unwrap();
     assert_eq!(sealed, SealedCount { operations: 2, history: 2, records: 1 });
     assert_eq!(left, SealedCount { operations: 1, history: 1, records: 0 }, "a node works on it");
-    assert_eq!(
-        store.resource("source/1").await.unwrap().unwrap().version,
-        2,
-        "the client that read it looks again"
-    );
+    assert_eq!(store.resource("source/1").await.unwrap().unwrap().version, 2, "a reader looks again");
     park(store, park_of(works)).await.unwrap();
     let (_, left) = reseal(store, &ring, &old).await.unwrap();
     assert_eq!(left, SealedCount::default());

@@ -26,7 +26,7 @@ const AT_ONCE: usize = 32;
 #[derive(Debug, Serialize)]
 struct Bulk {
     submitted: usize,
-    /// How many operations stand in which phase; empty when no user waited for them.
+    /// How many operations stand in which phase; empty when they were not counted.
     phases: BTreeMap<&'static str, usize>,
     ids: Vec<Uuid>,
     #[serde(skip)]

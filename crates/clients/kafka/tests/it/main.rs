@@ -50,7 +50,7 @@ fn main() {
                 .boxed_local(),
             check("no more than a few are open", no_more_than_a_few_are_open(shared)).boxed_local(),
             check("brokers may go and come back", brokers_may_go_and_come_back(&log)).boxed_local(),
-            check("no client there is told in time", no_one_there_is_told_in_time()).boxed_local(),
+            check("an absent system is reported in time", no_one_there_is_told_in_time()).boxed_local(),
             check("a producer does without an id", a_producer_does_without_an_id(&log)).boxed_local(),
             check(
                 "events are heard soon after an outage",

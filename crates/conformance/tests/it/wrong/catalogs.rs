@@ -47,7 +47,7 @@ pub(super) const WRONGS: &[WrongBroker] = &[
             schemas(asked, reply, |schema| *schema = json!({ "$schema": schema["$schema"] }));
         },
     ),
-    wrong("wants what no client can give", &["schema.parameters"], |asked, reply| {
+    wrong("wants a parameter that cannot be given", &["schema.parameters"], |asked, reply| {
         schemas(asked, reply, |schema| schema["properties"]["name"]["pattern"] = json!("^[0-9]{11}$"));
     }),
     wrong(

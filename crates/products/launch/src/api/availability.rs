@@ -34,7 +34,7 @@ pub(crate) async fn check_source(
     if asked.source_id.is_empty() {
         return Err(error::invalid("source_id", "it is missing"));
     }
-    // No client leaves rows about what is not there.
+    // Rows about what does not exist are not written.
     let source = accounts::get(&shared.api_parts.launches, &principal.owner, &asked.source_id).await?;
     source_check::ask(&shared.app.engine, &principal.owner, &source.id).await?;
     Ok((StatusCode::OK, about(&format!("{BASE}/sources/{}", source.id))))

@@ -60,12 +60,12 @@ impl From<Failure> for IdentifyError {
     }
 }
 
-/// Peers who sent a header that no client believes, and were written down for it.
+/// Peers whose identity header was ignored and logged.
 #[derive(Default)]
 pub(crate) struct Peers(Mutex<HashSet<IpAddr>>);
 
 impl Peers {
-    /// Whether this is the first time. With too many of them, no client is new any more.
+    /// Whether this is the first time. With too many of them, none counts as new.
     fn is_new(&self, peer: IpAddr) -> bool {
         let mut peers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         peers.len() < PEERS_MAX && peers.insert(peer)

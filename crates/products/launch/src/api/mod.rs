@@ -109,7 +109,7 @@ pub struct LaunchApiParts {
     pub rbac: Option<Arc<dyn Permissions>>,
     /// A permission that was taken away ends within this time.
     pub permissions_last: Duration,
-    /// What they may do while there is no client to ask.
+    /// What they may do while RBAC does not answer.
     pub header_permissions: Vec<Permission>,
     /// On whose behalf our own tokens act.
     pub default_org: String,

@@ -10,7 +10,7 @@ use super::{BASE, LaunchState, wire};
 
 const LIMIT_DEFAULT: u32 = 100;
 const LIMIT_MAX: u32 = 1000;
-/// No user turns pages this far.
+/// The last page that can be requested.
 const OFFSET_MAX: u32 = 1_000_000_000;
 
 /// Which part of a list is wanted. What cannot be read means the default, as clients are used to; too much means

@@ -32,10 +32,10 @@ impl Permissions for Rbac {
 }
 
 /// What was granted a moment ago. The key is the digest of the whole header: the client that differs in anything is
-/// another client, so that no client ever has the permissions of their neighbour.
+/// another client, so that a client never has the permissions of another.
 pub(crate) type PermissionCache = TtlCache<[u8; 32], Arc<[Permission]>>;
 
-/// Asks, or remembers. No client to ask means what the settings say.
+/// Asks, or remembers. Without an RBAC service the settings decide.
 pub(crate) async fn granted(
     shared: &LaunchShared,
     identity_header: &str,

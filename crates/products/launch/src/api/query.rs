@@ -1,4 +1,4 @@
-//! Single parameters of the query, and parts of the path. What no client asks for is not looked at, as clients are
+//! Single parameters of the query, and parts of the path. What is not a parameter is not looked at, as clients are
 //! used to.
 
 use axum::extract::{FromRequestParts, Path, Query};
@@ -9,7 +9,7 @@ use super::error;
 use server::http::{Failure, FailureKind};
 
 const TEXT_CHARS_MAX: usize = 512;
-/// No client needs more parameters than this, and every one costs memory.
+/// The most parameters of one request: every one costs memory.
 const PAIRS_MAX: usize = 64;
 
 pub(crate) struct QueryParams(Vec<(String, String)>);

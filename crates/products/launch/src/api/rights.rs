@@ -16,7 +16,7 @@ pub type LaunchRight = rights::RouteRight<Needs>;
 pub enum Needs {
     /// No authentication.
     Nothing,
-    /// No client is asked who they are, but what they say must be signed.
+    /// The caller does not sign in, but the message must be signed.
     Signature,
     /// A client of an organisation, whatever they may do.
     Identity,

@@ -40,7 +40,7 @@ pub struct Source {
     pub uid: String,
     /// `aws`, `azure` or `gcp`.
     pub provider: String,
-    /// `available`, `unavailable` and others; empty if no client has looked.
+    /// `available`, `unavailable` and others; empty if it was never checked.
     pub status: String,
     /// The number of the provider at the Sources API, for older clients.
     #[schema(deprecated, example = "1")]
@@ -75,7 +75,7 @@ pub struct NewSource {
     /// The role to take in the account.
     #[schema(example = "arn:aws:iam::123456789012:role/launcher")]
     pub arn: Option<String>,
-    /// What the role wants to hear from the client that takes it.
+    /// The external id that the role demands.
     pub external_id: Option<String>,
     pub access_key_id: Option<String>,
     pub secret_access_key: Option<String>,

@@ -99,7 +99,7 @@ struct WaitArgs {
 }
 
 impl WaitArgs {
-    /// No user waits for parameters that they are to give themselves, unless they say so.
+    /// A command does not wait for parameters that its own user has yet to give, unless told to.
     fn waits(&self, draft: &Draft) -> bool {
         self.wait || (!self.no_wait && !draft.is_deferred() && std::io::stderr().is_terminal())
     }
@@ -187,7 +187,7 @@ fn accepted(global: &Global, launch: &Launch, is_deferred: bool) -> Result<()> {
     Ok(())
 }
 
-/// What it means that no user watches any more is in the profile of the launch.
+/// What an unwatched launch does is in its profile.
 async fn close_window(client: &LaunchClient, name: &str) {
     match client.ask(name, "detach").await {
         Ok(launch) if launch.ends_with_its_window() => {

@@ -15,7 +15,7 @@ use super::record::LaunchRecord;
 pub enum EventResult {
     /// So many launches look now.
     Told(usize),
-    /// No client waits for this, and why.
+    /// What is not waited for, and why.
     Ignored(&'static str),
 }
 

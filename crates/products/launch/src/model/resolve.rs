@@ -230,7 +230,7 @@ enum LookupResult {
     Unknown,
 }
 
-/// What the Image Builder said, to the client that waits for its answer.
+/// What the Image Builder said, to the request that waits for its answer.
 pub(crate) fn builder_error(error: &BuilderError) -> LaunchApiError {
     let message = error.to_string();
     match error {

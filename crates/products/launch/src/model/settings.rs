@@ -99,7 +99,7 @@ pub struct LaunchSettings {
     pub address_deadline: Duration,
     /// The pause between two looks at instances.
     pub instance_poll: Duration,
-    /// How long a call that no client heard of may still be on its way.
+    /// How long a call whose answer was lost may still be on its way.
     pub settle: Duration,
     /// The pause before the second try of a call that failed; it doubles with every further one.
     pub retry_first: Duration,

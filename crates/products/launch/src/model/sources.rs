@@ -113,7 +113,7 @@ pub async fn refresh_types(
     })
 }
 
-/// A role names its account, so that no client has to be asked. Keys do not.
+/// A role names its account, so that the cloud need not be asked. Keys do not.
 pub async fn upload_info(
     launches: &Launches,
     who: &LaunchOwner,

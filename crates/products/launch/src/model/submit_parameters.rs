@@ -21,7 +21,7 @@ use super::settings::Launches;
 use super::state::State;
 use crate::api::types::NewParameters;
 
-/// When no client can need them any longer: no operation takes longer than 30 days.
+/// When they can no longer be needed: no operation takes longer than 30 days.
 const KEPT_FOR: Duration = Duration::from_hours(24 * 31);
 
 pub async fn parameters(
@@ -47,7 +47,7 @@ pub async fn parameters(
     let asked = shared.parameters(waiting.params.provider, &image, form, &mut findings).await?;
     findings.verdict(StatusCode::UNPROCESSABLE_ENTITY)?;
     let mut record_update = asked.sealed(&sealer).record_update().map_err(|error| internal(&error))?;
-    // No client deletes it: it is a tombstone from the beginning, which goes when the launch is long over.
+    // It is never deleted by a request: it is a tombstone from the beginning, which goes when the launch is long over.
     record_update.gone_at = Some(engine.now().plus(KEPT_FOR));
     if !engine.write_resource(&name, &row.tenant, Expect::Absent, Some(record_update)).await? {
         let first =
@@ -57,7 +57,7 @@ pub async fn parameters(
     tell(engine, &name).await
 }
 
-/// Also when they are there already: the client that wrote them may have died before the launch was told.
+/// Also when they are there already: the server that wrote them may have died before it signalled the launch.
 async fn tell(engine: &Engine, name: &str) -> Result<(), LaunchApiError> {
     engine.signal(name, Value::Null).await?;
     Ok(())

@@ -6,11 +6,11 @@ use serde_json::{Map, Value};
 
 use super::ServicePlan;
 
-/// A schema has at most 64 kB, so no client means more than this.
+/// A schema has at most 64 kB, so more than this is a mistake.
 const PARAMETERS_MAX: usize = 1_000;
 /// How often a schema may point elsewhere before it counts as going round in circles.
 const DEPTH_MAX: usize = 8;
-/// No client mistypes a longer name by a few letters.
+/// A longer name is not compared for typing errors.
 const NAME_CHARS_MAX: usize = 64;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -156,7 +156,7 @@ impl Parameter {
     }
 }
 
-/// What reads as JSON is JSON; anything else is text, so that no client has to quote quotes.
+/// What reads as JSON is JSON; anything else is text, so that a shell needs no second pair of quotes.
 pub(crate) fn guessed(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()))
 }

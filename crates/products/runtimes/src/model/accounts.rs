@@ -213,7 +213,7 @@ impl Accounts {
             match &claim.tenant {
                 Some(holder) if holder != user.tenant => return Ok(false),
                 Some(_) => {}
-                // No client had it: names from before are of clusters that are gone.
+                // It was not saved: names from before are of clusters that are gone.
                 None => claim.users.clear(),
             }
             claim.tenant = Some(user.tenant.to_owned());

@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 use super::{DEPROVISION, PROVISION, UPDATE};
 
-/// Kept as long as the instance exists, and as a tombstone after that. What a user sent is sealed: no client knows
+/// Kept as long as the instance exists, and as a tombstone after that. What a user sent is sealed: it is not known
 /// which of it is a secret.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct InstanceRecord {

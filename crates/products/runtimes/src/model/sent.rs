@@ -30,7 +30,7 @@ struct SentEntry {
 enum SentValue {
     /// As it was sent, or its beginning.
     Plain(String),
-    /// Made of what the client that asked has sent, which is sealed elsewhere.
+    /// Made of what the request held, which is sealed elsewhere.
     Private,
     Secret,
 }

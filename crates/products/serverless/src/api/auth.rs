@@ -14,7 +14,7 @@ use server::principal::Principal;
 /// A header that is longer holds no user and no password of OpenNebula.
 const HEADER_BYTES_MAX: usize = 8 * 1024;
 
-/// What a request shows to be let in. No client has looked yet whether it is good.
+/// What a request shows to be let in. It is not checked yet.
 pub(crate) struct BasicClaim(pub(crate) NebulaCredentials);
 
 impl FromRequestParts<ServerlessState> for BasicClaim {

@@ -57,7 +57,7 @@ pub(crate) async fn create(
     Ok(answer.replayed(made.repeated))
 }
 
-/// No client gets a row in the database before OpenNebula knows them.
+/// A caller gets a row in the database only after OpenNebula has accepted the credentials.
 async fn begin(
     shared: &ServerlessShared,
     credentials: &NebulaCredentials,
@@ -100,7 +100,7 @@ async fn made_before(
     Ok(row.and_then(|row| row.operation).map(|id| AcceptedOperation { id, repeated: true }))
 }
 
-/// The client that gives up without a key never learns the id of the runtime, so it is taken back. With a key the same
+/// A client that gives up without an idempotency key never learns the id of the runtime, so it is taken back. With a key the same
 /// request leads back to it.
 async fn wait(
     shared: &ServerlessShared,

@@ -1,6 +1,6 @@
 //! The lines of the log that operators know from the engine whose place this takes.
 //!
-//! How a line looks is up to the client that writes the log. Here is what it says, and what it never says.
+//! How a line looks is up to the log writer. Here is what it says, and what it never says.
 
 use std::borrow::Cow;
 use std::net::SocketAddr;
@@ -20,7 +20,7 @@ const ACCESS: &str = "access";
 const LINE_CHARS_MAX: usize = 1024;
 /// Of a body.
 const BODY_CHARS_MAX: usize = 8 * 1024;
-/// Members whose value is no client's business, wherever a client puts them.
+/// Members whose value is never logged, wherever a request has them.
 const SECRETS: [&str; 6] = ["PASS", "SECRET", "TOKEN", "AUTH", "CREDENTIAL", "PRIVATE"];
 
 /// A client asks for something.

@@ -1,7 +1,7 @@
 //! The API for serverless runtimes: devices ask here for functions, in the words that they know from the
 //! COGNIT Provisioning Engine.
 //!
-//! OpenNebula keeps the users, and the runtimes too. The client that asks is asked for nothing but what OpenNebula
+//! OpenNebula keeps the users, and the runtimes too. A caller shows nothing but what OpenNebula
 //! takes, and whatever is refused there is refused here with its text.
 
 mod accept;

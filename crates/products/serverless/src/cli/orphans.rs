@@ -1,4 +1,4 @@
-//! `serverless orphans`: what carries our mark in OpenNebula and has no user who is responsible for it.
+//! `serverless orphans`: what carries our mark in OpenNebula and belongs to no runtime.
 
 use std::time::Duration;
 

@@ -52,7 +52,7 @@ pub(super) async fn show(signed_in: SignedIn, Path(id): Path<i32>) -> Response {
     }
 }
 
-/// The changing part alone: OpenNebula tells no user when something changes, so the page asks once in a while.
+/// The changing part alone: OpenNebula sends no events, so the page polls.
 pub(super) async fn now(signed_in: SignedIn, Path(id): Path<i32>) -> Response {
     part(find(&signed_in.api, id).await.map(|runtime| ServerlessPart { runtime }))
 }

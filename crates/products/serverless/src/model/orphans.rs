@@ -1,4 +1,4 @@
-//! Things of ours that no client is responsible for any longer: an operation was given up, or OpenNebula forgot what it
+//! Things of ours that no operation looks after any longer: an operation was given up, or OpenNebula forgot what it
 //! was told. Only what carries our mark is looked at.
 
 use std::collections::{BTreeMap, BTreeSet};

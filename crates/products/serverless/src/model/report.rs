@@ -26,7 +26,7 @@ pub(crate) fn refuse<W: Answers>(op: &mut Operation<W>, runtime_error: RuntimeEr
     if may_heal { Halt::Retry { after: None, cause } } else { Halt::Fail { cause } }
 }
 
-/// On the way back no client waits for an answer and nothing may be left behind, so trouble that may heal is waited out.
+/// During undo no request waits and nothing may be left behind, so an error that may heal is waited out.
 pub(crate) fn later(settings: &ServerlessSettings, cause: &NebulaError) -> Halt {
     let text = cause.to_string();
     if cause.may_heal() {

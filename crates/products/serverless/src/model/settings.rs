@@ -50,7 +50,7 @@ pub struct ServerlessSettings {
     pub scheduling_verbatim: bool,
     /// The pause between two looks at what OpenNebula is doing.
     pub poll: Duration,
-    /// How long a call that no client heard of may still be on its way. Until then nothing is made a second time.
+    /// How long a call whose answer was lost may still be on its way. Until then nothing is made a second time.
     pub settle: Duration,
 }
 

@@ -88,7 +88,7 @@ impl Spec {
         self.sent().filter(|(role, asked)| *role == FunctionRole::Faas || !asked.flavour.is_empty())
     }
 
-    /// The functions that were sent. No client has to repeat the flavours of a runtime to change it.
+    /// The functions that were sent. A change need not repeat the flavours of a runtime.
     pub(crate) fn sent(&self) -> impl Iterator<Item = (FunctionRole, &FunctionSpec)> {
         let daas = self.daas.as_ref().map(|daas| (FunctionRole::Daas, daas));
         std::iter::once((FunctionRole::Faas, &self.faas)).chain(daas)

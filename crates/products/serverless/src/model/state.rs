@@ -72,7 +72,7 @@ fn of_numbers(state: i32, lcm_state: i32) -> RuntimeState {
         ACTIVE => of_lcm_state(lcm_state),
         // Stopped, suspended, powered off, undeployed.
         4 | 5 | 8 | 9 => RuntimeState::Updating,
-        // Done, failed, cloning failed, and what no client knows yet.
+        // Done, failed, cloning failed, and states that are not known yet.
         _ => RuntimeState::Error,
     }
 }

@@ -97,11 +97,11 @@ fn the_exit_code_says_how_it_ended() {
     for (code, arguments, part) in [
         (1, create(&["--param", "machineType=huge"]), "machineType"),
         (5, create(&["i3", "--param", "autoScalerMax=9"]), "other attributes"),
-        (1, vec!["instances", "show", "unknown"], "has no instance no client"),
+        (1, vec!["instances", "show", "unknown"], "has no instance unknown"),
         (
             1,
             vec!["instances", "update", "unknown", "--plan", "azure", "--param", "name=x"],
-            "has no instance no client",
+            "has no instance unknown",
         ),
     ] {
         let refused = place.expect(code, &arguments);

@@ -52,7 +52,7 @@ fn a_service_that_fails_is_500_with_its_log_and_leaves_nothing() {
     assert_eq!(scene.standing(), NOTHING);
 }
 
-/// The answer of OneFlow is lost after the work, or comes after no user waits any longer.
+/// The answer of OneFlow is lost after the work, or comes after the time limit.
 #[test]
 fn an_answer_that_is_lost_leads_to_one_service() {
     let scene = ServerlessServer::open(quick());

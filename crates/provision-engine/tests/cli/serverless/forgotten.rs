@@ -1,4 +1,4 @@
-//! The engine loses its own database. OpenNebula keeps the runtimes, so no user notices.
+//! The engine loses its own database. OpenNebula keeps the runtimes, so no client notices.
 
 use std::fs;
 

@@ -115,7 +115,7 @@ impl ServerlessClient {
         ServerlessClient { http: Client::builder().no_proxy().build().unwrap(), url: server.url.clone() }
     }
 
-    /// As no user.
+    /// Without credentials.
     pub(crate) fn outsider(&self, method: Method, path: &str) -> RequestBuilder {
         self.http.request(method, format!("{}{path}", self.url))
     }

@@ -1,4 +1,4 @@
-//! Launches that fail before anything runs: what was made is taken back, and the client that asked is told why.
+//! Launches that fail before anything runs: what was made is taken back, and the caller is told why.
 
 use ::launch::model::params::RequestedImage;
 use ::launch::model::profile::OnLaunchFailure;

@@ -32,7 +32,7 @@ impl PatienceFixture {
         let launches = Launches::new(accounts, Arc::clone(&store), LaunchSettings::default());
         let launches = Arc::new(launches.with_provider(Arc::clone(&cloud) as _));
         let clock = Arc::new(VirtualClock::seeded(7));
-        // No client is in a hurry here: looking for work every few milliseconds would make hours long.
+        // Nothing is urgent here: looking for work every few milliseconds would make hours long.
         let (poll, lease) = (Duration::from_secs(60), Duration::from_secs(600));
         let settings = Settings { poll, lease, ..Settings::default() };
         let builder = TestEngine::plan(store, Arc::clone(&clock) as _)

@@ -251,7 +251,7 @@ pub(crate) async fn view(test_engine: &TestEngine, begun: Begun) -> View {
     View::of_row(&row).unwrap()
 }
 
-/// Keys that no client has used before in this process.
+/// Keys that were not used before in this process.
 pub(crate) fn new_key() -> KeyChoice {
     static NUMBER: AtomicU32 = AtomicU32::new(1);
     let number = NUMBER.fetch_add(1, Ordering::SeqCst);

@@ -71,7 +71,7 @@ async fn one_machine_goes_and_the_record_loses_nothing_else() {
     assert_eq!(
         site.view(&test_engine, begun).await.record.state.key_claim,
         None,
-        "no client can use the key"
+        "the private half of the key was never saved"
     );
     test_engine.close().await;
 }

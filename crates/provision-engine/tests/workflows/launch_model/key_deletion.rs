@@ -83,7 +83,7 @@ async fn deleting_a_key_deletes_the_key_pairs_that_launches_uploaded() {
 
 #[tokio::test]
 async fn a_request_to_delete_a_key_calls_no_cloud() {
-    // No client carries operations out here, and no cloud can be reached.
+    // Nothing executes operations here, and no cloud can be reached.
     let office = Office::closed();
     let key = office.new_key(&anna(), 1).await;
     let operation = pubkeys::delete(&office.engine, &anna(), key.number).await.unwrap();

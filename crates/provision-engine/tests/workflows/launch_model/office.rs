@@ -1,4 +1,4 @@
-//! A desk to ask at. A closed one has an engine that never begins to work and no client behind it; an open one has the
+//! A desk to ask at. A closed one has an engine that never begins to work and no clients of external systems; an open one has the
 //! external systems of the sandbox.
 
 use std::sync::Arc;
@@ -35,7 +35,7 @@ pub(crate) struct Office {
 
 pub(crate) const ACCOUNT: &str = "123456789012";
 pub(crate) const AMI: &str = "ami-0abc0000000000001";
-/// No client listens there.
+/// Nothing listens there.
 const NOWHERE: &str = "http://127.0.0.1:9";
 const TIMEOUT: Duration = Duration::from_secs(5);
 /// Every wait in these tests ends by then.
@@ -255,7 +255,7 @@ pub(crate) fn build_and_wait() -> LaunchForm {
     }
 }
 
-/// A key of type ed25519 that no client can use, different for every number.
+/// A key of type ed25519 without a private half, different for every number.
 pub(crate) fn key_line(number: u32) -> String {
     let mut point = [9; 32];
     point[..4].copy_from_slice(&number.to_be_bytes());

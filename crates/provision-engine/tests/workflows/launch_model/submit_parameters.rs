@@ -41,7 +41,7 @@ async fn the_first_parameters_count_and_the_same_again_are_welcome() {
     assert!(!row.record.contains("hunter2"), "{}", row.record);
     let kept: Parameters = serde_json::from_str(&row.record).unwrap();
     assert_eq!(kept.amount, 1);
-    // It is in no client's list, and goes by itself long after the launch.
+    // It is in no list, and goes by itself long after the launch.
     assert!(row.gone_at.is_some_and(|at| at > office.engine.now()));
 }
 

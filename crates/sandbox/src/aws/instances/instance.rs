@@ -143,7 +143,7 @@ impl Ec2Instance {
         self.address
     }
 
-    /// For those that come when all of loopback is taken. No client answers there.
+    /// For those that come when all of loopback is taken. Nothing answers there.
     fn silent_address(&self) -> Ipv4Addr {
         let [.., b, c, d] = self.number.to_be_bytes();
         Ipv4Addr::new(198, 18 + b % 2, c, d)

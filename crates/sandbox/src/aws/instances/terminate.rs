@@ -48,7 +48,7 @@ impl AwsState {
             message: "a user asked for the end of this instance".into(),
         });
         self.instances.reschedule(number, later(call.now, lasts_ms), Next::End);
-        // There is no way back from here, so no client needs to wait for the end.
+        // There is no way back from here, so the end need not be waited for.
         self.ledger.take_back(INSTANCE, &call.site.ledger_token(&id));
         Some((id, before, State::ShuttingDown))
     }

@@ -87,7 +87,7 @@ impl OneFlow {
         self.drop_gone(&mut services, &mut nebula_state);
     }
 
-    /// Something is on its way that no client needs to look at.
+    /// Something is going on that needs no attention.
     pub(super) fn has_moving(&self) -> bool {
         self.services().values().any(|service| service.state().is_moving())
     }

@@ -50,7 +50,7 @@ async fn the_token_of_a_terminated_instance_is_used_up() {
     signed_client.terminate(&[&ids[0]]).await.done();
     let used_up = (400, "IdempotentInstanceTerminated".to_owned());
     assert_eq!(signed_client.run(&instance_request).await.code(), used_up);
-    // Also long after no client can see the instance any more.
+    // Also long after the instance was deleted.
     caller.advance(3 * 3_600_000).await;
     let signed_client = caller.signed_client().await;
     assert_eq!(signed_client.describe(&ids[0]).await.code(), (400, "InvalidInstanceID.NotFound".into()));

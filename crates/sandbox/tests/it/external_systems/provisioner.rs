@@ -108,7 +108,7 @@ async fn two_equal_calls_make_two_runtimes_and_the_ledger_knows_both() {
     assert_eq!(caller.status(&operation).await["state"], "InProgress");
     assert_eq!(caller.ledger().await.len(), 2);
     caller.advance(60).await;
-    // No client asked for the status, and yet it is over.
+    // The status was not requested, and yet it is over.
     assert_eq!(caller.ledger().await, [effect(&second)]);
     let counts = json!({"made": 2, "taken_back": 1, "standing": 1, "repeats": 0});
     assert_eq!(caller.get("/ledger/summary").await["provisioner/runtime"], counts);

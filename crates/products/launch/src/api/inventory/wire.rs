@@ -35,7 +35,7 @@ pub struct Terminations {
 }
 
 impl Termination {
-    /// Nothing where no client has asked for it.
+    /// Nothing where it was not requested.
     pub(in crate::api) fn of(
         machine: &TerminatedInstance,
         standing: TerminationProgress,

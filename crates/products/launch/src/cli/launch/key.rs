@@ -11,7 +11,7 @@ use crate::client::LaunchClient;
 
 /// The most that is asked for in one call.
 const PAGE_MAX: usize = 200;
-/// No user has more keys.
+/// The most keys of one user.
 const PAGES_MAX: usize = 50;
 const NAME: &str = "key";
 

@@ -286,7 +286,7 @@ impl<'a> Wizard<'a> {
     }
 }
 
-/// Where the images of a provider are made, and so where instances start when no user says where.
+/// Where the images of a provider are made, and so where instances start when the request names no region.
 pub(crate) fn home(provider: &str) -> &'static str {
     provider.parse().map_or("", |kind: ProviderKind| kind.spec().home)
 }

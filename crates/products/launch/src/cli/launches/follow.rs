@@ -23,7 +23,7 @@ use app::output::{self, Format, note};
 const LONG_LOOK: Duration = Duration::from_secs(20);
 /// A server that answers at once is not asked again at once.
 const PAUSE: Duration = Duration::from_millis(200);
-/// How long a server that went away is looked for, where no user says how long to wait.
+/// How long a server that went away is looked for, where no time limit is given.
 const AWAY_LIMIT: Duration = Duration::from_secs(120);
 const LIMIT: Period = Period::minutes(30);
 

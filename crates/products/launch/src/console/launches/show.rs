@@ -152,7 +152,7 @@ impl LaunchPart {
         self.rights.controls && self.launch.is_over && lives
     }
 
-    /// It was asked for without saying where, and no user has said it since.
+    /// It was requested without a region, and none was given since.
     fn needs_parameters(&self) -> bool {
         let waits = self.launch.steps.iter().any(|step| {
             step.name == "wait_for_parameters"

@@ -94,7 +94,7 @@ impl FormField {
         FormField { is_live: true, ..self }
     }
 
-    /// No user is shown what is in it.
+    /// Its content is never shown.
     pub(crate) fn secret(self) -> FormField {
         FormField { kind: "password", value: String::new(), ..self }
     }

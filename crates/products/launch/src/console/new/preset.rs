@@ -48,7 +48,7 @@ pub(super) async fn fill(draft: &mut Draft, signed_in: &SignedIn) {
     }
 }
 
-/// The only key, or the one that has the name of the user in its own name or comment. No user begins with the key of
+/// The only key, or the one that has the name of the user in its own name or comment. A wizard never begins with the key of
 /// another.
 fn own<'a>(keys: &'a [Pubkey], user: &str) -> Option<&'a Pubkey> {
     if let [only] = keys {

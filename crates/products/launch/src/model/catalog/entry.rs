@@ -71,7 +71,7 @@ impl TypeListing {
     }
 }
 
-/// Enough to tell lists apart that no client makes up.
+/// Enough to tell lists apart; it is no protection against forged ones.
 const ETAG_BYTES: usize = 8;
 
 /// All that is shown of an entry. No field can hold a tab or the end of a line.

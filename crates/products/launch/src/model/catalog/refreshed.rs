@@ -34,7 +34,7 @@ impl Refreshed {
     }
 }
 
-/// Everybody sees the same lists, so they belong to no client.
+/// Every tenant sees the same lists, so they belong to none.
 const TENANT: &str = "catalogue";
 
 /// More than any cloud has; the largest has about 1,400.

@@ -23,7 +23,7 @@ const IMAGE_NAME_CHARS_MAX: usize = 100;
 const IMAGE_DESCRIPTION_CHARS_MAX: usize = 250;
 const DISTRIBUTION_CHARS_MAX: usize = 64;
 const REFERENCE_CHARS_MAX: usize = 512;
-/// No client shares one image with more.
+/// The most accounts that one image is shared with.
 const SHARES_MAX: usize = 100;
 const SOURCE_ID_CHARS_MAX: usize = 64;
 const GIB: u64 = 1024 * 1024 * 1024;

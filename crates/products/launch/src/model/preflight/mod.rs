@@ -31,9 +31,9 @@ pub struct Preflight<'a> {
 #[derive(Debug, Clone, Copy)]
 pub enum Availability<'a> {
     Listed(&'a TypeListing),
-    /// No client knows the region.
+    /// The region is unknown.
     UnknownRegion,
-    /// No client has looked: only what the program itself knows can be held against a launch.
+    /// The cloud was not asked: only what the program itself knows can refuse a launch.
     NotAsked,
 }
 

@@ -38,7 +38,7 @@ const SETTLES: Duration = Duration::from_secs(30);
 
 /// What became of a claim.
 pub(crate) enum Claimed {
-    /// The name is ours as long as no client finds our key missing.
+    /// The name is ours as long as no other claim finds our key missing.
     Ours,
     /// Another key has the name.
     Taken,
@@ -81,7 +81,7 @@ impl Name<'_> {
         if !self.write(&claim, expect).await? {
             return Ok(Claimed::Changed);
         }
-        // The client that had claimed it may have written its key since we looked, after a very long pause.
+        // The operation that had claimed it may have written its key since we looked, after a very long pause.
         if let Some((_, before)) = held.filter(|(_, claim)| claim.key != self.key)
             && self.is_held_by(&before.key).await?
         {
@@ -93,7 +93,7 @@ impl Name<'_> {
         Ok(Claimed::Ours)
     }
 
-    /// Whether the claim still names this key. Asked once the key is written: from then on no client takes it away.
+    /// Whether the claim still names this key. Asked once the key is written: from then on it is not taken away.
     pub(crate) async fn is_ours(&self) -> Result<bool, LaunchApiError> {
         Ok(self.look().await?.is_some_and(|(_, claim)| claim.key == self.key))
     }

@@ -1,4 +1,4 @@
-//! Waits until the image is ready. The client that says so only gives a hint: one look at the Image Builder decides, and the
+//! Waits until the image is ready. An event that says so is only a hint: one look at the Image Builder decides, and the
 //! image is taken from there.
 
 use engine::Timestamp;
@@ -31,7 +31,7 @@ struct BuildWatch {
     /// Looks in a row at which the Image Builder did not know the build.
     misses: u32,
     last: Option<Timestamp>,
-    /// When the next look is due; the client that comes earlier was sent by a hint.
+    /// When the next look is due; a pass that comes earlier was woken by a hint.
     next: Option<Timestamp>,
     /// A look was put off to `next`, and has its turn then.
     has_turn: bool,

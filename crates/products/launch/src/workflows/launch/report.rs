@@ -190,7 +190,7 @@ pub(crate) fn settle(
     op.attempt(call).settle(settings.settle, |_| Duration::MAX)
 }
 
-/// For calls that only look: a few tries, then the client that asked is told.
+/// For calls that only look: a few tries, then the caller gets the error.
 pub(crate) fn brisk(settings: &LaunchSettings) -> RetryPolicy {
     let first = settings.retry_first;
     RetryPolicy { first, max: first * 10, budget: first * 30 }

@@ -16,7 +16,7 @@ pub(crate) struct WaitForParameters {
 }
 
 pub(crate) const NAME: &str = "wait_for_parameters";
-/// The client that brought parameters may have died before the launch was told, so it looks by itself once in a while.
+/// The server that saved the parameters may have died before it signalled the launch, so it looks by itself once in a while.
 const LOOK: Duration = Duration::from_mins(5);
 
 impl WaitForParameters {

@@ -40,7 +40,7 @@ impl SourceCheck {
         format!("source-check:{}:{source_id}", who.org)
     }
 
-    /// No client is told about a source that no service outside keeps.
+    /// A source of our own is not reported to any service.
     pub(crate) fn new(
         params: &Params,
         finding: Finding,

@@ -25,7 +25,7 @@ pub struct TerminatedInstance {
 /// How far the end of a machine is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TerminationProgress {
-    /// No client has asked for it.
+    /// It was not requested.
     Untouched,
     Terminating(OperationId),
     Terminated,
@@ -118,7 +118,7 @@ pub fn machines(row: &ResourceRow) -> Result<Vec<TerminatedInstance>, LaunchApiE
         .collect())
 }
 
-/// Has the machine terminated, or joins the client that asked before.
+/// Has the machine terminated, or joins an earlier request for that.
 pub async fn ask(
     engine: &Engine,
     who: &LaunchOwner,

@@ -10,7 +10,7 @@ use server::http::Failure;
 use server::paging::parse_cursor;
 use server::query::{Query, check_text, not_allowed};
 
-/// Beyond this no user turns pages one by one.
+/// The last page that the pager links to.
 const PAGE_MAX: u32 = 1_000_000;
 const FAILED: [Phase; 3] = [Phase::Failed, Phase::Undone, Phase::Cancelled];
 const STATES: [&str; 11] = [

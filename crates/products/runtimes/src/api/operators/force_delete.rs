@@ -22,7 +22,7 @@ use server::http::body::JsonBody;
 use server::principal::Principal;
 use server::query::Name;
 
-/// No client queues more than a few operations on one resource.
+/// The most operations that queue on one resource.
 const UNFINISHED_MAX: usize = 20;
 
 /// Forgets a runtime, whatever is left of it in the world.

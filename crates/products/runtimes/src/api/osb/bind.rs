@@ -201,7 +201,7 @@ async fn at_once(
     }
 }
 
-/// What was made has been taken back, so the record can go too: no client would ever ask for that.
+/// What was made has been taken back, so the record can go too: no request would ever delete it.
 async fn failed(broker: &BrokerShared, known: StoredRecord<Binding>) -> Result<Failure, Failure> {
     let progress = broker.newest(&known.row).await?;
     let cause = progress.map(|progress| progress.cause()).unwrap_or_default();

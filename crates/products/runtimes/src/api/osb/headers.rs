@@ -24,7 +24,7 @@ pub(crate) fn request_identity(headers: &HeaderMap) -> Option<HeaderValue> {
 /// The user of the platform on whose behalf it asks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Origin {
-    /// As the audit log shows it; empty when no client said.
+    /// As the audit log shows it; empty when it is not known.
     shown: String,
     user: Option<String>,
 }

@@ -47,7 +47,7 @@ pub(crate) fn check(name: &str, id: &str) -> Result<(), Failure> {
     Err(error::bad(format!("{name}: {rule}")))
 }
 
-/// The query. What no client knows is ignored, and of what is given twice the first counts.
+/// The query. An unknown parameter is ignored, and of what is given twice the first counts.
 #[derive(Debug, Default)]
 pub(crate) struct QueryParams {
     /// Whether the platform can wait.

@@ -73,7 +73,7 @@ impl BrokerShared {
         self.app.engine.sealer(&known.row.tenant, &known.row.name)
     }
 
-    /// Whether the credentials of a binding are worth nothing any more, although no client took them back.
+    /// Whether the credentials of a binding are worth nothing any more, although no unbind was requested.
     pub(crate) fn has_expired(&self, row: &ResourceRow) -> bool {
         row.gone_at.is_none() && row.due_at.is_some_and(|due_at| due_at <= self.app.engine.now())
     }

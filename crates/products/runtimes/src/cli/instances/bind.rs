@@ -68,7 +68,7 @@ pub(super) async fn run(global: &Global, args: &BindArgs, broker: &BrokerClient)
     let reply = match broker.bind(&subject, &body).await {
         Ok(reply) => reply,
         Err(error) => {
-            // No user would know the id otherwise, and something may be there under it.
+            // The user would not learn the id otherwise, and something may be there under it.
             if matches!(error, CallError::Unexpected { .. }) || error.may_heal() {
                 note(format!("the binding may exist: its id is {}", binding_id(&subject)));
             }

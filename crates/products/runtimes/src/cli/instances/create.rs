@@ -66,7 +66,7 @@ pub(super) async fn run(global: &Global, args: &CreateArgs, broker: &BrokerClien
     let reply = match broker.provision(&id, &body).await {
         Ok(reply) => reply,
         Err(error) => {
-            // No user would know the id otherwise, and something may be there under it.
+            // The user would not learn the id otherwise, and something may be there under it.
             if matches!(error, CallError::Unexpected { .. }) || error.may_heal() {
                 note(format!("the instance may exist: its id is {id}"));
             }

@@ -14,7 +14,7 @@ impl Step<Deprovision> for ReleaseCredentials {
     named!("release_credentials", "Releasing the cloud account");
 
     async fn run(&self, op: &mut Operation<Deprovision>) -> Outcome {
-        // The record stops to name the account first: the client that leaves last finds no other cluster in it.
+        // The record stops to name the account first: the cluster that leaves last finds no other one in it.
         let instance = op.input.change(|instance| instance.cloud_account = None)?;
         op.set_record(&instance)?;
         op.save().await?;

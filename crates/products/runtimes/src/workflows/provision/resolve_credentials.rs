@@ -49,7 +49,7 @@ impl Step<Provision> for ResolveCredentials {
         done()
     }
 
-    /// A dry run takes no client's account.
+    /// A dry run claims no account.
     async fn preview(&self, op: &mut Operation<Provision>) -> Result<(), Halt> {
         let instance = op.input.instance()?;
         let provider = self.runtimes.plan(&instance.plan_id).map_err(Halt::fail)?.provider;

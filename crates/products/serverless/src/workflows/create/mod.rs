@@ -98,7 +98,7 @@ pub async fn prepare(
     let template = choose(serverless, credentials, &spec).await?;
     let chosen = Chosen::of(&template)?;
     let params = Params { spec, template: chosen };
-    // A login of the right form stands for the real one, which no client needs yet.
+    // A login of the right form stands for the real one, which is not needed yet.
     let login = (serverless.settings.sr_auth != SrAuth::None).then(|| credentials.text());
     let contents = params.contents(serverless, credentials, login.as_ref()).await?;
     for role in &params.template.roles {

@@ -1,4 +1,4 @@
-//! Waits until every role has its machine, and not until they run: the client that asked gets the address at once.
+//! Waits until every role has its machine, and not until they run: the caller gets the address at once.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! A kill at each moment of each call: the call is on its way and never carried out; it is carried out, and no user is
+//! A kill at each moment of each call: the call is on its way and never carried out; it is carried out, and the answer is not
 //! left to hear of it; its answer is saved, which is when the next call arrives.
 
 use serde_json::{Value, json};

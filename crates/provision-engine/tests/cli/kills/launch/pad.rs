@@ -153,7 +153,7 @@ impl Customer {
     }
 }
 
-/// A request with a key that no user has used before.
+/// A request with a new idempotency key.
 pub(crate) fn order(source: &str, account: &str) -> Value {
     static NUMBER: AtomicU32 = AtomicU32::new(1);
     let number = NUMBER.fetch_add(1, Ordering::SeqCst);
