@@ -23,7 +23,7 @@ pub use declaration::{
     AppliedWorkflow, DryRun, DryRunCall, DryRunCalls, WorkflowContent, WorkflowFileError, WorkflowSource,
     WorkflowVersion, WorkflowVersionList,
 };
-pub use diagnostics::{Key, KeyList, Setting, SettingList, System, SystemList, SystemState};
+pub use diagnostics::{Key, KeyList, SealedValues, Setting, SettingList, System, SystemList, SystemState};
 pub use explanation::{Explanation, LastError};
 pub use journal::{End, JournalEntry, JournalPage, JournalQuery};
 pub use operation::{

@@ -185,6 +185,23 @@ mod tests {
     }
 
     #[test]
+    fn a_ring_keeps_when_each_key_began_to_seal() {
+        let mut ring = KeyRing::generate();
+        let mut other = copy(&ring);
+        ring.rotate(Timestamp(7));
+        other.merge(&ring);
+        ring.rotate(Timestamp(9));
+        let times = |ring: &KeyRing| ring.ids().map(|id| ring.since(id)).collect::<Vec<_>>();
+        let expected = [None, Some(Timestamp(7)), Some(Timestamp(9))];
+        other.merge(&ring);
+        assert_eq!((times(&copy(&ring)), times(&other)), (expected.to_vec(), expected.to_vec()));
+        let second = ring.ids().nth(1).unwrap().to_owned();
+        ring.forget(&second).unwrap();
+        other.merge(&ring);
+        assert_eq!((times(&other), other.since(&second)), (vec![None, Some(Timestamp(9))], None));
+    }
+
+    #[test]
     fn two_rings_that_rotated_at_the_same_moment_merge_to_one_that_opens_everything() {
         let first = KeyRing::generate();
         let (mut one, mut two) = (copy(&first), copy(&first));

@@ -94,8 +94,8 @@ pub trait System: Send + Sync + 'static {
 /// Who keeps the ring of keys that seal secrets.
 #[async_trait]
 pub trait KeyKeeper: Send + Sync + 'static {
-    /// The errors are for the log.
-    async fn keys(&self) -> Result<wire::KeyList, String>;
+    /// With `sealed` it counts what each key sealed, which reads the whole database. The errors are for the log.
+    async fn keys(&self, sealed: bool) -> Result<wire::KeyList, String>;
 
     /// Adds a key that seals from now on.
     async fn rotate(&self) -> Result<wire::KeyList, String>;

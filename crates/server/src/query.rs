@@ -71,6 +71,14 @@ impl Query {
         number.map(Some).ok_or_else(|| not_allowed(name, &text, &allowed()))
     }
 
+    pub fn flag(&mut self, name: &'static str) -> Result<bool, Failure> {
+        match self.text(name)?.as_deref() {
+            None | Some("false") => Ok(false),
+            Some("true") => Ok(true),
+            Some(text) => Err(not_allowed(name, text, "true or false")),
+        }
+    }
+
     pub fn moment(&mut self, name: &'static str) -> Result<Option<Timestamp>, Failure> {
         let Some(text) = self.text(name)? else { return Ok(None) };
         let moment = Timestamp::parse(&text);

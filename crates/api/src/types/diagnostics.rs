@@ -63,6 +63,37 @@ pub struct Key {
     pub id: String,
     /// Whether it is the one that seals.
     pub active: bool,
+    /// Whether the servers seal again with the active key what it sealed.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub retiring: bool,
+    /// When it began to seal, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<WireTime>,
+    /// How many saved values only this key opens; only with `sealed=true`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sealed: Option<SealedValues>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands in a reference")]
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
+/// Values that one key sealed, by the place where they are saved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct SealedValues {
+    /// In unfinished operations.
+    pub operations: usize,
+    /// In the records of resources.
+    pub records: usize,
+    /// In the history of operations.
+    pub history: usize,
+}
+
+impl SealedValues {
+    pub fn total(self) -> usize {
+        self.operations + self.records + self.history
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

@@ -7,7 +7,9 @@ use clap::{Args, Subcommand};
 use engine::secret::{KeyRing, SealedCount, SecretError, SharedRing, count_sealed};
 use engine::{Clock, Timestamp, WallClock};
 use serde::Serialize;
+use server::ToWire as _;
 
+use super::operations::ago;
 use crate::cli::Global;
 use crate::cmd;
 use crate::compose::{DatabaseReader, known_ring};
@@ -78,6 +80,9 @@ struct KeyLine {
     active: bool,
     /// Whether running servers seal again what it sealed.
     retiring: bool,
+    /// When it began to seal, where that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    since: Option<Timestamp>,
 }
 
 impl From<&KeyRing> for KeyList {
@@ -86,17 +91,21 @@ impl From<&KeyRing> for KeyList {
             id: id.to_owned(),
             active: id == ring.active(),
             retiring: ring.retiring().any(|retiring| retiring == id),
+            since: ring.since(id),
         };
         KeyList { items: ring.ids().map(key).collect() }
     }
 }
 
 impl Render for KeyList {
-    fn table(&self, _is_wide: bool) -> Table {
-        let mut table = Table::new(["KEY", "USE"]);
+    fn table(&self, is_wide: bool) -> Table {
+        let now = WallClock.now();
+        let when = |at: Timestamp| if is_wide { format!("{}", at.to_wire()) } else { ago(now, at.to_wire()) };
+        let mut table = Table::new(["KEY", "SEALS SINCE", "USE"]);
         for key in &self.items {
             table.row([
                 key.id.as_str().into(),
+                Cell::maybe(key.since.map(when)),
                 Cell::new(match (key.active, key.retiring) {
                     (true, _) => "seals and opens",
                     (false, true) => "opens; what it sealed is sealed again",

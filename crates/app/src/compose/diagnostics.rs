@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use anyhow::{Context, Result};
 use api::types as wire;
 use async_trait::async_trait;
-use engine::secret::{KeyRing, SharedRing};
+use engine::secret::{KeyRing, SealedCount, SharedRing};
 use engine::{Clock, Engine, Timestamp, WallClock};
 use reqwest::redirect;
 use server::{Diagnostics, KeyKeeper, System, ToWire};
@@ -161,10 +161,20 @@ struct Keeper {
 
 #[async_trait]
 impl KeyKeeper for Keeper {
-    async fn keys(&self) -> Result<wire::KeyList, String> {
+    async fn keys(&self, sealed: bool) -> Result<wire::KeyList, String> {
         let keys = self.keys.clone();
         let listed = tokio::task::spawn_blocking(move || keys.list()).await;
-        listed.map_err(|error| error.to_string())?.map(key_list).map_err(|error| format!("{error:#}"))
+        let listed = listed.map_err(|error| error.to_string())?;
+        let mut list = listed.map(key_list).map_err(|error| format!("{error:#}"))?;
+        if sealed {
+            for key in &mut list.items {
+                let count = self.keys.count_sealed(&self.ring, &key.id).await;
+                let SealedCount { operations, history, records } =
+                    count.map_err(|error| error.to_string())?;
+                key.sealed = Some(wire::SealedValues { operations, records, history });
+            }
+        }
+        Ok(list)
     }
 
     async fn rotate(&self) -> Result<wire::KeyList, String> {
@@ -173,7 +183,13 @@ impl KeyKeeper for Keeper {
 }
 
 fn key_list((ring, changed_at): (KeyRing, Option<SystemTime>)) -> wire::KeyList {
-    let key = |id: &str| wire::Key { id: id.to_owned(), active: id == ring.active() };
+    let key = |id: &str| wire::Key {
+        id: id.to_owned(),
+        active: id == ring.active(),
+        retiring: ring.retiring().any(|retiring| retiring == id),
+        since: ring.since(id).map(server::ToWire::to_wire),
+        sealed: None,
+    };
     let changed_at = changed_at.and_then(|at| at.duration_since(SystemTime::UNIX_EPOCH).ok());
     wire::KeyList {
         items: ring.ids().map(key).collect(),

@@ -7,8 +7,10 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result, bail};
-use engine::secret::{ExposeSecret, KeyRing, Sealed, Sealer, SecretString, SharedRing, reseal};
-use engine::store::SealedStore;
+use engine::secret::{
+    ExposeSecret, KeyRing, Sealed, SealedCount, Sealer, SecretString, SharedRing, count_sealed, reseal,
+};
+use engine::store::{SealedStore, StoreError};
 use engine::{AccessStore, Clock, Timestamp, WallClock};
 use store::PostgresStore;
 use tracing::{info, warn};
@@ -178,6 +180,10 @@ impl LoadedKeys {
             }
             WallClock.sleep(LOOK_EVERY).await;
         }
+    }
+
+    pub async fn count_sealed(&self, ring: &SharedRing, key: &str) -> Result<SealedCount, StoreError> {
+        count_sealed(&*self.sealed, ring, key).await
     }
 
     async fn reseal(&self, ring: &SharedRing, key: &str) {

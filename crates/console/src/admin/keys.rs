@@ -2,8 +2,10 @@
 
 use api::types::KeyList;
 use askama::Template;
+use axum::extract::Query;
 use axum::http::Method;
 use axum::response::Response;
+use serde::Deserialize;
 
 use super::Tab;
 use crate::confirm;
@@ -22,14 +24,24 @@ struct KeysPage {
     csrf: CsrfToken,
     here: Tab,
     keys: KeyList,
+    is_counted: bool,
 }
 
-pub(super) async fn list(signed_in: SignedIn) -> Response {
-    match signed_in.api.get::<KeyList>("/keys").await {
+/// As it is in the address.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct KeysQuery {
+    sealed: bool,
+}
+
+pub(super) async fn list(signed_in: SignedIn, Query(query): Query<KeysQuery>) -> Response {
+    let path = if query.sealed { "/keys?sealed=true" } else { "/keys" };
+    match signed_in.api.get::<KeyList>(path).await {
         Ok(keys) => Shell::new(&signed_in, &crate::admin::SECTION, "Keys").page(&KeysPage {
             csrf: signed_in.csrf.clone(),
             here: Tab::Keys,
             keys,
+            is_counted: query.sealed,
         }),
         Err(page_error) => page_error.page(&signed_in),
     }

@@ -23,8 +23,8 @@ type SealingKey = Zeroizing<[u8; 32]>;
 pub struct KeyRing {
     /// The key that seals is a field of its own, so that a ring without one cannot exist.
     active: (String, SealingKey),
-    /// When the active key began to seal, where that is known.
-    active_since: Option<Timestamp>,
+    /// When each key began to seal, where that is known.
+    since: BTreeMap<String, Timestamp>,
     /// Keys that only open.
     older: BTreeMap<String, SealingKey>,
     /// Ids of keys whose values are to be sealed again with the active key.
@@ -43,8 +43,11 @@ impl fmt::Debug for KeyRing {
 #[derive(Serialize, Deserialize)]
 struct RingFile {
     active: String,
+    /// For releases that know the time of the active key alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     active_since: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    since: BTreeMap<String, Timestamp>,
     keys: BTreeMap<String, Zeroizing<String>>,
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     retiring: BTreeSet<String>,
@@ -66,7 +69,7 @@ impl KeyRing {
     fn with(active: (String, SealingKey)) -> KeyRing {
         KeyRing {
             active,
-            active_since: None,
+            since: BTreeMap::new(),
             older: BTreeMap::new(),
             retiring: BTreeSet::new(),
             forgotten: BTreeSet::new(),
@@ -79,7 +82,7 @@ impl KeyRing {
         let newest = used.map(number).max().unwrap_or_default();
         let (id, key) = std::mem::replace(&mut self.active, new_key(newest.saturating_add(1)));
         self.older.insert(id, key);
-        self.active_since = Some(now);
+        self.since.insert(self.active.0.clone(), now);
         self.active()
     }
 
@@ -95,6 +98,7 @@ impl KeyRing {
         self.check_older(id)?;
         self.older.remove(id);
         self.retiring.remove(id);
+        self.since.remove(id);
         self.forgotten.insert(id.to_owned());
         Ok(())
     }
@@ -123,10 +127,12 @@ impl KeyRing {
         // Two servers that forgot each other's last key still need one that seals.
         let active =
             newest.or_else(|| both.into_iter().max_by_key(|id| age(id))).unwrap_or_default().to_owned();
-        let since = [(self.active(), self.active_since), (other.active(), other.active_since)];
-        let since = since.into_iter().filter(|(id, _)| *id == active).filter_map(|(_, since)| since).max();
         let Some(key) = keys.remove(&active) else { return };
-        self.active_since = since;
+        for (id, since) in &other.since {
+            let known = self.since.entry(id.clone()).or_insert(*since);
+            *known = (*known).max(*since);
+        }
+        self.since.retain(|id, _| *id == active || keys.contains_key(id) && !self.forgotten.contains(id));
         self.forgotten.remove(&active);
         self.active = (active, key);
         keys.retain(|id, _| !self.forgotten.contains(id));
@@ -140,7 +146,12 @@ impl KeyRing {
 
     /// When the active key began to seal; `None` when it is the first one.
     pub fn active_since(&self) -> Option<Timestamp> {
-        self.active_since
+        self.since(self.active())
+    }
+
+    /// When this key began to seal, where that is known.
+    pub fn since(&self, id: &str) -> Option<Timestamp> {
+        self.since.get(id).copied()
     }
 
     /// In the order of their ids.
@@ -179,8 +190,12 @@ impl KeyRing {
         let Some(active) = keys.remove_entry(&file.active) else {
             return Err(SecretError::BadRing(format!("the active key {:?} is missing", file.active)));
         };
-        let RingFile { active_since, retiring, forgotten, .. } = file;
-        Ok(KeyRing { active, active_since, older: keys, retiring, forgotten })
+        let RingFile { active_since, mut since, retiring, forgotten, .. } = file;
+        if let Some(active_since) = active_since {
+            since.insert(active.0.clone(), active_since);
+        }
+        since.retain(|id, _| *id == active.0 || keys.contains_key(id));
+        Ok(KeyRing { active, since, older: keys, retiring, forgotten })
     }
 
     /// The ring as text, with its keys in clear: for the ring's own file and nothing else.
@@ -189,7 +204,8 @@ impl KeyRing {
             |(id, key): (&str, &SealingKey)| (id.to_owned(), Zeroizing::new(STANDARD.encode(key.as_slice())));
         let file = RingFile {
             active: self.active().to_owned(),
-            active_since: self.active_since,
+            active_since: self.active_since(),
+            since: self.since.clone(),
             keys: self.keys().map(encoded).collect(),
             retiring: self.retiring.clone(),
             forgotten: self.forgotten.clone(),

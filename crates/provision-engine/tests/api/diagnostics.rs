@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use api::types::{Key, KeyList, Setting};
+use api::types::{Key, KeyList, SealedValues, Setting};
 use async_trait::async_trait;
 use serde_json::json;
 use server::{Diagnostics, KeyKeeper, Meter, Server, System};
@@ -39,25 +39,31 @@ impl System for Puppet {
 struct Ring(Mutex<usize>);
 
 impl Ring {
-    fn list(&self) -> Result<KeyList, String> {
+    fn list(&self, sealed: bool) -> Result<KeyList, String> {
         let newest = *self.0.lock().unwrap();
         if newest == 0 {
             return Err("the file /secret/place is gone".to_owned());
         }
-        let key = |nth| Key { id: format!("k{nth}"), active: nth == newest };
+        let key = |nth| Key {
+            id: format!("k{nth}"),
+            active: nth == newest,
+            retiring: false,
+            since: None,
+            sealed: sealed.then_some(SealedValues { operations: nth, records: 2, history: 0 }),
+        };
         Ok(KeyList { items: (1..=newest).map(key).collect(), changed_at: None })
     }
 }
 
 #[async_trait]
 impl KeyKeeper for Ring {
-    async fn keys(&self) -> Result<KeyList, String> {
-        self.list()
+    async fn keys(&self, sealed: bool) -> Result<KeyList, String> {
+        self.list(sealed)
     }
 
     async fn rotate(&self) -> Result<KeyList, String> {
         *self.0.lock().unwrap() += 1;
-        self.list()
+        self.list(false)
     }
 }
 
@@ -124,6 +130,10 @@ async fn a_rotated_ring_has_one_key_more_and_the_audit_log_says_which() {
     let world =
         world_with(Diagnostics::new(Vec::new(), Vec::new(), Some(Arc::new(Ring(Mutex::new(1)))))).await;
     assert_eq!(world.get("/keys").await.json["items"], json!([{"id": "k1", "active": true}]));
+    let counted =
+        json!([{"id": "k1", "active": true, "sealed": {"operations": 1, "records": 2, "history": 0}}]);
+    assert_eq!(world.get("/keys?sealed=true").await.json["items"], counted);
+    world.get("/keys?sealed=1").await.is(400, "invalid-parameter");
     let rotated = world.call("POST", "/keys/rotate").token(&world.admin).send().await;
     let expected = json!([{"id": "k1", "active": false}, {"id": "k2", "active": true}]);
     assert_eq!((rotated.status, &rotated.json["items"]), (200, &expected));

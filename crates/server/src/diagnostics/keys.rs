@@ -18,6 +18,7 @@ use crate::wire;
 /// The names of the keys that seal secrets. The keys themselves are never shown.
 #[utoipa::path(
     get, path = "/keys", tag = "service", operation_id = "list_keys",
+    params(("sealed" = Option<bool>, Query, description = "Count what each key sealed. This reads the whole database.")),
     responses(
         (status = OK, body = wire::KeyList, description = "Which keys there are, and which one seals."),
         (status = NOT_FOUND, body = wire::Problem, content_type = "application/problem+json",
@@ -26,10 +27,11 @@ use crate::wire;
 )]
 pub(crate) async fn list_keys(
     State(app): State<Shared>,
-    query: Query,
+    mut query: Query,
 ) -> Result<Json<wire::KeyList>, Failure> {
+    let sealed = query.flag("sealed")?;
     query.finish()?;
-    keeper(&app)?.keys().await.map(Json).map_err(|error| broken(&error))
+    keeper(&app)?.keys(sealed).await.map(Json).map_err(|error| broken(&error))
 }
 
 /// Adds a key and seals with it from now on.

@@ -160,11 +160,11 @@ mod tests {
                 "running   Building the image [--------------------] 0 of 0",
             ),
             ("succeeded", times, "done      Building the image (12 min)"),
-            ("waiting", json!({}), "waiting   Building the image: a client"),
+            ("waiting", json!({}), "waiting   Building the image: someone"),
             (
                 "waiting",
                 json!({"progress": {"done": 1, "total": 2}}),
-                "waiting   Building the image [##########----------]: a client",
+                "waiting   Building the image [##########----------]: someone",
             ),
             (
                 "retrying",
