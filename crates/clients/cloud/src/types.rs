@@ -260,6 +260,11 @@ impl PartKind {
         PartKind::ResourceGroup,
     ];
 
+    /// Whether every instance has one of its own.
+    pub fn is_of_instance(self) -> bool {
+        matches!(self, PartKind::Nic | PartKind::PublicIp | PartKind::Disk)
+    }
+
     pub fn as_str(self) -> &'static str {
         match self {
             PartKind::Nic => "nic",

@@ -145,11 +145,15 @@ fn each_cloud_takes_the_types_that_it_knows() {
         kinds
     };
     assert_eq!(accepted(ProviderKind::Aws), [KeyKind::Rsa, KeyKind::Ed25519]);
-    assert_eq!(accepted(ProviderKind::Azure), [KeyKind::Rsa]);
+    assert_eq!(accepted(ProviderKind::Azure), [KeyKind::Rsa, KeyKind::Ed25519]);
     assert_eq!(accepted(ProviderKind::Gcp).len(), KeyKind::ALL.len() - 1);
     assert_eq!(accepted(ProviderKind::Noop), KeyKind::ALL);
-    let error_response = PublicKey::parse(ED25519).unwrap().accepted_by(ProviderKind::Azure).unwrap_err();
-    assert_eq!(error_response, "Azure does not accept keys of type ssh-ed25519: use a key of type ssh-rsa");
+    let ecdsa = PublicKey::parse(include_str!("keys/ecdsa_256.pub")).unwrap();
+    let error_response = ecdsa.accepted_by(ProviderKind::Azure).unwrap_err();
+    assert_eq!(
+        error_response,
+        "Azure does not accept keys of type ecdsa-sha2-nistp256: use a key of type ssh-rsa or ssh-ed25519"
+    );
 }
 
 #[test]

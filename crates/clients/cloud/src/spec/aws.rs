@@ -58,6 +58,7 @@ pub(super) const SPEC: ProviderSpec = ProviderSpec {
         by_role: true,
         check,
     }),
+    parts: &[],
     proves_permissions: true,
     has_insights_script: true,
     legacy_steps: &[LegacyStep::PublicKey, LegacyStep::Launch, LegacyStep::Addresses],

@@ -4,6 +4,7 @@ use super::{
     BuildSpec, GIB, KeySpec, LegacyStep, NameSpec, PREFIX_CHARS_MAX, ProviderSpec, Rule, SourceSpec,
     is_address, named,
 };
+use crate::PartKind;
 
 pub(super) const SPEC: ProviderSpec = ProviderSpec {
     name: "azure",
@@ -14,7 +15,11 @@ pub(super) const SPEC: ProviderSpec = ProviderSpec {
     split_zone: |text| text.split_once('_').map_or((text, None), |(region, zone)| (region, Some(zone))),
     instance_types: Some(include_str!("azure.txt")),
     ssh_user: Some("azureuser"),
-    keys: KeySpec { accepts: |kind| kind == "ssh-rsa", instead: "ssh-rsa", are_uploaded: false },
+    keys: KeySpec {
+        accepts: |kind| matches!(kind, "ssh-rsa" | "ssh-ed25519"),
+        instead: "ssh-rsa or ssh-ed25519",
+        are_uploaded: false,
+    },
     build: BuildSpec {
         image_types: &["azure", "vhd"],
         bytes_max: Some(128 * GIB),
@@ -51,6 +56,7 @@ pub(super) const SPEC: ProviderSpec = ProviderSpec {
         by_role: false,
         check: |_, access| named(access, "must be the id of a subscription"),
     }),
+    parts: &PartKind::ALL,
     proves_permissions: false,
     has_insights_script: false,
     legacy_steps: &[LegacyStep::ResourceGroup, LegacyStep::Launch],

@@ -4,6 +4,7 @@ use super::{
     BuildSpec, KeySpec, LegacyStep, NameSpec, PREFIX_CHARS_MAX, ProviderSpec, Rule, SourceSpec, is_address,
     is_id, named,
 };
+use crate::PartKind;
 
 pub(super) const SPEC: ProviderSpec = ProviderSpec {
     name: "gcp",
@@ -62,6 +63,7 @@ pub(super) const SPEC: ProviderSpec = ProviderSpec {
         by_role: false,
         check: |_, access| named(access, "must be the id of a project"),
     }),
+    parts: &[PartKind::Disk],
     proves_permissions: false,
     has_insights_script: false,
     legacy_steps: &[LegacyStep::Launch, LegacyStep::Addresses],

@@ -6,7 +6,7 @@ mod azure;
 mod gcp;
 mod noop;
 
-use crate::{Access, ProviderKind};
+use crate::{Access, PartKind, ProviderKind};
 
 #[derive(Debug)]
 pub struct ProviderSpec {
@@ -31,6 +31,8 @@ pub struct ProviderSpec {
     pub names: NameSpec,
     /// Nothing where no account is needed.
     pub source: Option<SourceSpec>,
+    /// What a launch makes beside its instances. A network is made before them.
+    pub parts: &'static [PartKind],
     /// Whether its client can prove the permissions that a launch needs.
     pub proves_permissions: bool,
     /// Whether instances get the script that tags them for Insights.

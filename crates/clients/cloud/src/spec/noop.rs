@@ -27,6 +27,7 @@ pub(super) const SPEC: ProviderSpec = ProviderSpec {
         security_group: None,
     },
     source: None,
+    parts: &[],
     proves_permissions: false,
     has_insights_script: false,
     legacy_steps: &[LegacyStep::Test],

@@ -97,7 +97,7 @@ pub struct Tracked {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Leftover {
-    /// `instance`, `key_pair` or `compose`.
+    /// `instance`, `key_pair`, `compose`, a kind of part such as `nic` or `group`, or `part` where none was seen.
     pub kind: String,
     pub id: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -6,7 +6,7 @@ use engine::Timestamp;
 use super::stage::LaunchPhase;
 use crate::model::record::LaunchRecord;
 use crate::workflows::launch::{
-    build_image, check_account, fetch_addresses, launch_instances, test_step, upload_public_key,
+    build_image, fetch_addresses, launch_instances, prepare_network, test_step, upload_public_key,
     wait_for_parameters,
 };
 
@@ -28,7 +28,7 @@ fn title(step: LegacyStep) -> (&'static str, &'static str) {
     match step {
         LegacyStep::Test => ("A test step", test_step::NAME),
         LegacyStep::PublicKey => ("Ensure public key", upload_public_key::NAME),
-        LegacyStep::ResourceGroup => ("Prepare resource group", check_account::NAME),
+        LegacyStep::ResourceGroup => ("Prepare resource group", prepare_network::NAME),
         LegacyStep::Launch => ("Launch instance(s)", launch_instances::NAME),
         LegacyStep::Addresses => ("Fetch instance(s) description", fetch_addresses::NAME),
     }

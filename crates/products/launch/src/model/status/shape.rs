@@ -1,6 +1,6 @@
 //! What decides which steps of the table a launch has.
 
-use cloud::ProviderKind;
+use cloud::{PartKind, ProviderKind};
 
 use crate::model::params::{ImageChoice, Params};
 use crate::model::profile::Surface;
@@ -79,6 +79,10 @@ impl LaunchShape {
 
     pub(crate) fn uploads_key(self) -> bool {
         self.provider.spec().keys.are_uploaded
+    }
+
+    pub(crate) fn prepares_network(self) -> bool {
+        self.provider.spec().parts.contains(&PartKind::Network)
     }
 
     pub(crate) fn registers(self) -> bool {

@@ -11,7 +11,7 @@ use super::instance_request::sought;
 use super::launch_instances::{track, until_all_shown};
 use super::reach::{Reach, parameters, reach};
 use super::report::refuse;
-use super::surplus;
+use super::{parts, surplus};
 use crate::model::profile::AfterPivot;
 use crate::model::settings::Launches;
 use crate::model::state::{LaunchError, Tracked};
@@ -78,6 +78,21 @@ impl FetchAddresses {
         );
         track(op, surplus);
         Ok(Some(said))
+    }
+
+    /// Where fewer were made than asked for, the parts of the others may be left.
+    async fn clear_parts(&self, op: &Operation<Launch>, reach: &Reach, is_late: bool) -> Result<(), Halt> {
+        if is_late || op.state.instances.len() >= parameters(op)?.amount as usize {
+            return Ok(());
+        }
+        let is_left = match parts::sweep(op, reach).await {
+            Ok(left) => left.iter().any(|part| part.kind.is_of_instance()),
+            Err(error) => error.may_heal(),
+        };
+        if is_left {
+            wait(self.launches.settings.instance_poll, "parts of instances that failed are being deleted")?;
+        }
+        Ok(())
     }
 
     /// What is said about instances that are gone or have no address, once nothing more is expected.
@@ -164,7 +179,8 @@ impl Step<Launch> for FetchAddresses {
             return wait(pause, format!("{known} of {} instances have an address", all.len()));
         }
         let page_error = self.clear(op, &reach, surplus, is_late).await?;
-        until_all_shown(op, &self.launches.settings)?;
+        until_all_shown(op, &reach, &self.launches.settings)?;
+        self.clear_parts(op, &reach, is_late).await?;
         FetchAddresses::conclude(op, page_error)
     }
 }

@@ -47,7 +47,12 @@ pub(crate) fn complete(
     let secret = parameters.user_data.as_ref().map(|sealed| op.open(sealed)).transpose()?;
     let text = secret.as_ref().map(ExposeSecret::expose_secret);
     let additions = Additions::of(settings, op.params.provider, parameters.poweroff, reservation);
-    let mut instance_request = InstanceRequest { user_data: merged(text, additions), ..dry_run(op)? };
+    Ok(InstanceRequest { user_data: merged(text, additions), ..tagged(op, reservation)? })
+}
+
+/// With all tags, and without the text for the first start.
+pub(crate) fn tagged(op: &Operation<Launch>, reservation: &str) -> Result<InstanceRequest, Halt> {
+    let mut instance_request = dry_run(op)?;
     instance_request.tags.insert(0, ("rh-rid".to_owned(), reservation.to_owned()));
     Ok(instance_request)
 }

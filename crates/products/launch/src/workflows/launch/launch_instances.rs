@@ -3,14 +3,14 @@
 
 use std::collections::BTreeMap;
 
-use cloud::{Category, CloudError, CloudInstance, Created, InstanceRequest, MARK_TAG};
-use engine::Calls;
+use cloud::{Category, CloudError, CloudInstance, Created, InstanceRequest, InstanceState, MARK_TAG, Part};
 use engine::prelude::*;
+use engine::{Calls, Timestamp};
 
 use super::instance_request::{self, launch_tag};
 use super::reach::{Reach, parameters, reach};
-use super::report::{healed, later, refuse, settle, stop};
-use super::{surplus, upload_public_key};
+use super::report::{healed, later, refuse, stop};
+use super::{parts, surplus, upload_public_key};
 use crate::model::settings::{LaunchSettings, Launches};
 use crate::model::state::{LaunchError, Leftover, Tracked};
 use crate::workflows::launch::Launch;
@@ -20,7 +20,7 @@ pub(crate) struct LaunchInstances {
 }
 
 pub(crate) const NAME: &str = "launch_instances";
-const CALL: &str = "launch_instances.called";
+pub(crate) const CALL: &str = "launch_instances.called";
 /// So often a key pair may vanish between its upload and the launch.
 const KEYS_MAX: u32 = 3;
 
@@ -30,6 +30,23 @@ struct Generation(u32);
 
 impl Fact for Generation {
     const KEY: &'static str = "launch_instances.generation";
+}
+
+/// The generation for which the cloud has begun, and says to come back. Further calls are only to ask how far it is.
+#[derive(PartialEq, Eq, Serialize, Deserialize)]
+struct Begun(u32);
+
+impl Fact for Begun {
+    const KEY: &'static str = "launch_instances.begun";
+}
+
+/// Since when the cloud has had no room, where it says so only after a while. Between two such answers the step waits, and
+/// a wait gives the whole budget back.
+#[derive(Serialize, Deserialize)]
+struct NoRoomSince(Timestamp);
+
+impl Fact for NoRoomSince {
+    const KEY: &'static str = "launch_instances.no_room_since";
 }
 
 /// The instances that the last look found, by id.
@@ -45,6 +62,12 @@ struct ObservedInstances {
     alive: usize,
     /// An instance that we know was not shown.
     is_hidden: bool,
+    /// What is left beside instances, once none of them is alive.
+    parts: Vec<Part>,
+    /// For how long the cloud may show things late.
+    settle: Duration,
+    /// The cloud makes things one by one.
+    resumes: bool,
 }
 
 impl LaunchInstances {
@@ -65,7 +88,7 @@ impl LaunchInstances {
             let looked = LastLookup(ids);
             let is_same = op.recall::<LastLookup>()?.as_ref() == Some(&looked);
             op.remember(&looked)?;
-            op.attempt(CALL).settle(settings.settle, |_| settings.instance_poll)?;
+            op.attempt(CALL).settle(reach.settle(settings), |_| settings.instance_poll)?;
             if found.is_empty() {
                 return Ok(false);
             }
@@ -92,13 +115,28 @@ impl LaunchInstances {
         let token = op.idempotency_key(&format!("instances-{generation}"));
         let place = reach.place();
         let call = reach.provider.create(&place, instance_request, &token);
-        match op.attempt(CALL).call(call, CloudError::may_have_happened).await? {
-            Ok(Created { reservation, instances, .. }) => {
+        let begun = Begun(generation);
+        let has_begun = op.recall::<Begun>()?.as_ref() == Some(&begun);
+        let answer = if has_begun {
+            call.await
+        } else {
+            op.attempt(CALL).call(call, CloudError::may_have_happened).await?
+        };
+        match answer {
+            Ok(Created { reservation, instances, again: Some(after) }) => {
+                op.state.reservation = reservation.or(op.state.reservation.take());
+                if !has_begun {
+                    op.remember(&begun)?;
+                }
+                let (made, most) = (instances.len(), instance_request.most);
+                wait(after, format!("the cloud is making the instances; {made} of {most} are there"))
+            }
+            Ok(Created { reservation, instances, again: None }) => {
                 if instances.is_empty() {
                     let message = "the cloud says that it made nothing";
                     return Err(stop(op, NAME, CloudError::new(Category::Upstream, "", message)));
                 }
-                op.state.reservation = reservation;
+                op.state.reservation = reservation.or(op.state.reservation.take());
                 track(op, instances);
                 done()
             }
@@ -112,9 +150,24 @@ impl LaunchInstances {
             Category::NotFound if error.code == "InvalidKeyPair.NotFound" && op.state.key.is_some() => {
                 LaunchInstances::upload_again(op, error)
             }
-            Category::Mismatch if self.adopt(op, reach).await? => done(),
+            Category::Mismatch if !reach.provider.resumes() && self.adopt(op, reach).await? => done(),
+            Category::Capacity if reach.provider.resumes() => Err(self.no_room(op, error)?),
             _ => Err(stop(op, NAME, error)),
         }
+    }
+
+    /// The cloud began and had no room after all. What it made is gone, and the next call is a new one.
+    fn no_room(&self, op: &mut Operation<Launch>, error: CloudError) -> Result<Halt, Halt> {
+        let now = op.now();
+        let since = op.recall::<NoRoomSince>()?.map_or(now, |NoRoomSince(since)| since);
+        if now.since(since) >= self.launches.settings.capacity_patience {
+            let cause = format!("there was no room for {} s: {error}", now.since(since).as_secs());
+            stop(op, NAME, error);
+            return Ok(Halt::Fail { cause: cause.into() });
+        }
+        op.remember(&NoRoomSince(since))?;
+        op.remember(&Generation(generation(op)? + 1))?;
+        Ok(stop(op, NAME, error))
     }
 
     /// A client deleted the key pair a moment ago.
@@ -147,15 +200,45 @@ impl LaunchInstances {
     async fn take_back(&self, op: &mut Operation<Launch>) -> Result<ObservedInstances, CloudError> {
         let reach = reach(&self.launches, op).await?;
         let seen = self.look(op, &reach).await?;
+        let resumes = reach.provider.resumes();
         let is_shown = |tracked: &Tracked| seen.iter().any(|one| one.id == tracked.instance.id);
         let is_hidden = op.state.instances.iter().any(|tracked| !is_shown(tracked));
         let alive: Vec<String> =
             seen.iter().filter(|one| !one.state.is_gone()).map(|one| one.id.clone()).collect();
+        // Parts cannot go before the last trace of their instance.
+        let going = seen.iter().filter(|one| resumes && one.state == InstanceState::ShuttingDown).count();
         track(op, seen);
         if !alive.is_empty() {
             reach.provider.delete(&reach.place(), &alive).await?;
         }
-        Ok(ObservedInstances { alive: alive.len(), is_hidden })
+        let alive = alive.len() + going;
+        let parts = if alive == 0 { parts::sweep(op, &reach).await? } else { Vec::new() };
+        let settle = reach.settle(&self.launches.settings);
+        Ok(ObservedInstances { alive, is_hidden, parts, settle, resumes })
+    }
+
+    /// Waits until nothing is there and nothing can follow.
+    fn until_clear(&self, op: &mut Operation<Launch>, observed: &ObservedInstances) -> Result<(), Halt> {
+        let settings = &self.launches.settings;
+        let ObservedInstances { alive, is_hidden, parts, settle, resumes } = observed;
+        if !parts.is_empty() {
+            return Err(parts::until_gone(op, settings, NAME, parts)?);
+        }
+        healed(op, NAME)?;
+        if *alive > 0 {
+            if *resumes {
+                parts::seen(op)?;
+            }
+            wait(settings.instance_poll, format!("{alive} instances are being terminated"))?;
+        }
+        if *resumes {
+            return parts::until_quiet(op, *settle);
+        }
+        op.attempt(CALL).settle(*settle, |_| Duration::MAX)?;
+        match op.calls(CALL)?.filter(|_| *is_hidden) {
+            Some(calls) => until_shown(op, &calls, *settle),
+            None => Ok(()),
+        }
     }
 
     fn leftovers(op: &Operation<Launch>, error: &CloudError) -> Vec<Leftover> {
@@ -173,6 +256,9 @@ impl LaunchInstances {
         if !known.is_empty() {
             return known;
         }
+        if !op.params.provider.spec().parts.is_empty() {
+            return parts::leftovers(op, &[], error);
+        }
         let launch_tag = format!("{MARK_TAG}={}", launch_tag(op));
         vec![leftover(launch_tag, "there may be instances with this tag, which could not be looked for")]
     }
@@ -183,15 +269,19 @@ fn generation(op: &Operation<Launch>) -> Result<u32, Halt> {
 }
 
 /// Waits until the cloud shows everything that calls have made, where it may have carried out two of them.
-pub(crate) fn until_all_shown(op: &Operation<Launch>, settings: &LaunchSettings) -> Result<(), Halt> {
-    match op.calls(CALL)?.filter(|calls| calls.is_doubled) {
-        Some(calls) => until_shown(op, &calls, settings),
+pub(crate) fn until_all_shown(
+    op: &Operation<Launch>,
+    reach: &Reach,
+    settings: &LaunchSettings,
+) -> Result<(), Halt> {
+    match op.calls(CALL)?.filter(|calls| calls.is_doubled && !reach.provider.resumes()) {
+        Some(calls) => until_shown(op, &calls, reach.settle(settings)),
         None => Ok(()),
     }
 }
 
-fn until_shown(op: &Operation<Launch>, calls: &Calls, settings: &LaunchSettings) -> Result<(), Halt> {
-    let after = calls.last.plus(settings.settle).since(op.now());
+fn until_shown(op: &Operation<Launch>, calls: &Calls, within: Duration) -> Result<(), Halt> {
+    let after = calls.last.plus(within).since(op.now());
     if after.is_zero() {
         return Ok(());
     }
@@ -237,7 +327,8 @@ impl Step<Launch> for LaunchInstances {
             return Err(refuse(op, error));
         }
         let reach = reach(&self.launches, op).await.map_err(|error| stop(op, NAME, error))?;
-        if op.attempt(CALL).unknown()?.is_some() && self.adopt(op, &reach).await? {
+        let is_unknown = op.attempt(CALL).unknown()?.is_some();
+        if is_unknown && !reach.provider.resumes() && self.adopt(op, &reach).await? {
             op.attempt(CALL).adopt()?;
             return done();
         }
@@ -250,23 +341,14 @@ impl Step<Launch> for LaunchInstances {
             return done();
         }
         match self.take_back(op).await {
-            Ok(ObservedInstances { alive, is_hidden }) => {
-                healed(op, NAME)?;
-                let settings = &self.launches.settings;
-                if alive > 0 {
-                    return wait(settings.instance_poll, format!("{alive} instances are being terminated"));
-                }
-                settle(op, CALL, settings)?;
-                if is_hidden && let Some(calls) = op.calls(CALL)? {
-                    until_shown(op, &calls, settings)?;
-                }
-            }
+            Ok(observed) => self.until_clear(op, &observed)?,
             Err(error) => {
                 let leftovers = LaunchInstances::leftovers(op, &error);
                 return Err(later(op, &self.launches.settings, NAME, &error, leftovers)?);
             }
         }
         op.state.cleared("instance");
+        parts::cleared(op);
         op.state.instances.clear();
         op.state.registered = false;
         done()

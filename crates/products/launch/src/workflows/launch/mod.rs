@@ -10,6 +10,8 @@ pub(crate) mod fetch_addresses;
 mod finish;
 mod instance_request;
 pub(crate) mod launch_instances;
+mod parts;
+pub(crate) mod prepare_network;
 mod quoted;
 mod reach;
 pub(crate) mod register_in_inventory;
@@ -32,7 +34,7 @@ use serde_json::Value;
 
 use self::{
     build_image::BuildImage, check_account::CheckAccount, check_permissions::CheckPermissions,
-    fetch_addresses::FetchAddresses, launch_instances::LaunchInstances,
+    fetch_addresses::FetchAddresses, launch_instances::LaunchInstances, prepare_network::PrepareNetwork,
     register_in_inventory::RegisterInInventory, submit_build::SubmitBuild, test_step::TestStep,
     upload_public_key::UploadPublicKey, validate::Validate, wait_for_parameters::WaitForParameters,
 };
@@ -112,6 +114,7 @@ fn table(launches: &Arc<Launches>) -> Vec<Line> {
         line(50, WaitingParameters, LaunchShape::waits_for_parameters, WaitForParameters::new(launches)),
         line(60, Preparing, LaunchShape::launches, CheckAccount::new(launches)),
         line(70, Preparing, LaunchShape::uploads_key, UploadPublicKey::new(launches)),
+        line(75, Preparing, LaunchShape::prepares_network, PrepareNetwork::new(launches)),
         line(80, Launching, LaunchShape::launches, LaunchInstances::new(launches)),
         line(80, Launching, LaunchShape::is_noop, TestStep),
         line(90, Describing, LaunchShape::launches, FetchAddresses::new(launches)),

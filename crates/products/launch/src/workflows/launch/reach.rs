@@ -5,7 +5,7 @@ use engine::prelude::*;
 
 use crate::model::accounts::SourceError;
 use crate::model::params::Parameters;
-use crate::model::settings::Launches;
+use crate::model::settings::{LaunchSettings, Launches};
 use crate::workflows::launch::Launch;
 
 /// A cloud, and the account and region in it. Good for one pass.
@@ -20,6 +20,11 @@ pub(crate) struct Reach {
 impl Reach {
     pub(crate) fn place(&self) -> CloudAccount<'_> {
         CloudAccount { account: &self.account, region: &self.region, session: &self.session }
+    }
+
+    /// How long what a lost call made may take to be shown.
+    pub(crate) fn settle(&self, settings: &LaunchSettings) -> Duration {
+        self.provider.settle().unwrap_or(settings.settle)
     }
 }
 
