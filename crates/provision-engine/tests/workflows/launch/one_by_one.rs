@@ -22,7 +22,7 @@ use testing::TestEngine;
 use testing::workflow_test::{self, WorkflowTest};
 use uuid::Uuid;
 
-use super::site::{Begun, begin, launch_only, quick, view};
+use super::site::{Begun, begin, launch_only, patiently, quick, view};
 use super::slow_cloud::SlowCloud;
 
 const IMAGE: &str = "/subscriptions/7/resourceGroups/images/providers/Microsoft.Compute/images/web";
@@ -106,7 +106,7 @@ async fn a_launch_that_is_made_one_by_one_passes_all_workflow_tests() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_launch_that_goes_on_by_itself_passes_all_workflow_tests() {
-    workflow_test::check_all(&OneByOne::of(SlowCloud::in_bulk())).await;
+    workflow_test::check_all(&OneByOne::of(SlowCloud::in_bulk(Duration::from_millis(5)))).await;
 }
 
 struct Scene {
@@ -116,7 +116,11 @@ struct Scene {
 
 impl Scene {
     async fn open(settings: LaunchSettings) -> Scene {
-        let (cloud, store) = (Arc::<SlowCloud>::default(), Arc::new(MemoryStore::new()) as Arc<dyn Store>);
+        Scene::with(SlowCloud::default(), settings).await
+    }
+
+    async fn with(cloud: SlowCloud, settings: LaunchSettings) -> Scene {
+        let (cloud, store) = (Arc::new(cloud), Arc::new(MemoryStore::new()) as Arc<dyn Store>);
         let launches = launches(&cloud, &store, settings);
         let builder = TestEngine::plan(store, Arc::new(WallClock))
             .workflow(::launch::workflows::launch::plan(&launches))
@@ -128,6 +132,19 @@ impl Scene {
         self.test_engine.until(begun.id, |phase| phase.is_final() || phase == Phase::Stuck).await;
         view(&self.test_engine, begun).await
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_cancelled_launch_still_makes_is_waited_for_and_deleted() {
+    let scene = Scene::with(SlowCloud::in_bulk(Duration::from_millis(400)), quick()).await;
+    let begun = begin(&scene.test_engine, &three()).await;
+    patiently(async || (!scene.cloud.tokens().is_empty()).then_some(())).await;
+    scene.test_engine.engine.ask(begun.id, PhaseVerb::Cancel, "anna", "").await.unwrap();
+    let view = scene.rests(begun).await;
+    assert_eq!(view.stage, LaunchPhase::Cancelled);
+    assert_eq!(scene.cloud.standing(), Vec::<String>::new());
+    assert!(!scene.cloud.is_at_it(), "the cloud would make more");
+    scene.test_engine.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

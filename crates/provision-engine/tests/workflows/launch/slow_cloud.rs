@@ -12,14 +12,15 @@ use ::launch::model::cloud::{
     ProviderKind, Templates,
 };
 use async_trait::async_trait;
+use tokio::time::Instant;
 
 /// Between two calls of one order.
 const SOON: Duration = Duration::from_millis(1);
 
 #[derive(Default)]
 pub(crate) struct SlowCloud {
-    /// One call makes all instances, one after the other, and goes on when nobody asks.
-    pub(crate) in_bulk: bool,
+    /// One call makes all instances, one after the other with this pause, and goes on when nobody asks.
+    in_bulk: Option<Duration>,
     state: Mutex<State>,
 }
 
@@ -31,8 +32,8 @@ struct State {
     disks: BTreeSet<String>,
     /// Whether they are on their way out.
     instances: BTreeMap<String, bool>,
-    /// What a bulk call still has to make.
-    bulk: Vec<String>,
+    /// What a bulk call still has to make, and when.
+    bulk: Vec<(Instant, String)>,
     tokens: Vec<String>,
     /// So often there is no room, and the tokens that have been told.
     no_room: u32,
@@ -43,8 +44,9 @@ struct State {
 }
 
 impl SlowCloud {
-    pub(crate) fn in_bulk() -> SlowCloud {
-        SlowCloud { in_bulk: true, ..SlowCloud::default() }
+    /// What it shows late it shows within three pauses.
+    pub(crate) fn in_bulk(pause: Duration) -> SlowCloud {
+        SlowCloud { in_bulk: Some(pause), ..SlowCloud::default() }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -67,6 +69,11 @@ impl SlowCloud {
     /// The keys of all calls that began something, in order.
     pub(crate) fn tokens(&self) -> Vec<String> {
         self.state().tokens.clone()
+    }
+
+    /// A bulk call has not ended.
+    pub(crate) fn is_at_it(&self) -> bool {
+        !self.state().bulk.is_empty()
     }
 
     pub(crate) fn clear(&self) {
@@ -98,10 +105,13 @@ impl State {
         self.instances.entry(name.to_owned()).or_insert(false);
     }
 
-    /// Every look lets a bulk call get on.
+    /// A bulk call gets on as time goes by.
     fn turn(&mut self) {
-        if let Some(next) = self.bulk.pop() {
-            self.make(&next);
+        while let Some((due, _)) = self.bulk.first()
+            && *due <= Instant::now()
+        {
+            let (_, name) = self.bulk.remove(0);
+            self.make(&name);
         }
     }
 
@@ -144,7 +154,7 @@ impl Provider for SlowCloud {
     }
 
     fn settle(&self) -> Option<Duration> {
-        Some(Duration::from_millis(20))
+        Some(self.in_bulk.unwrap_or(SOON) * 3)
     }
 
     async fn prepare(
@@ -170,8 +180,10 @@ impl Provider for SlowCloud {
         if !state.networks.contains(&format!("{}/network", order.launch_tag)) {
             return Err(CloudError::new(Category::Invalid, "NoNetwork", "there is no network"));
         }
-        let again =
-            |state: &State| Created { reservation: None, instances: state.made(order), again: Some(SOON) };
+        let again = |state: &State| {
+            let (instances, again) = (state.made(order), Some(self.in_bulk.unwrap_or(SOON)));
+            Created { reservation: None, instances, again }
+        };
         let is_new = state.tokens.last().is_none_or(|last| last != token);
         if is_new {
             state.tokens.push(token.to_owned());
@@ -181,8 +193,11 @@ impl Provider for SlowCloud {
         }
         let most = state.most.unwrap_or(usize::MAX).min(order.most as usize);
         match names(order).take(most).find(|name| !state.instances.contains_key(name)) {
-            Some(_) if self.in_bulk && is_new => state.bulk = names(order).take(most).collect(),
-            Some(_) if self.in_bulk => state.turn(),
+            Some(_) if is_new && let Some(pause) = self.in_bulk => {
+                let due = (1..).map(|number| Instant::now() + pause * number);
+                state.bulk = due.zip(names(order).take(most)).collect();
+            }
+            Some(_) if self.in_bulk.is_some() => state.turn(),
             Some(missing) => state.make(&missing),
             None => {
                 // What did not fit has its network interface all the same.
