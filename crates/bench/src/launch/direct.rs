@@ -95,7 +95,7 @@ impl Direct {
         let seen = self.aws.describe(&place, &ids).await?;
         let has_address = seen.iter().all(|instance| instance.public_ipv4.is_some());
         ensure!(has_address && seen.len() == 1, "an instance has no address at once");
-        self.aws.find(&place, &InstanceRequest::new(name)).await?;
+        self.aws.find(&place, &InstanceRequest::new(name.clone())).await?;
         Ok(())
     }
 }
