@@ -29,7 +29,7 @@ struct Plugin {
     settings: &'static [Setting],
     removed_settings: &'static [&'static str],
     base_file: Option<BaseFile>,
-    read: fn(&mut SectionReader<'_>) -> Part,
+    read: fn(&mut SectionReader<'_>) -> ProductSection,
     open: for<'a> fn(&'a Platform<'a>) -> Opening<'a>,
     unconnected_workflows: fn(EngineBuilder) -> EngineBuilder,
     dry_run: Option<DryRun>,
@@ -41,9 +41,9 @@ type Opening<'a> = BoxFuture<'a, Result<Arc<dyn Product>>>;
 type AddCommands = fn(&mut Commands);
 
 /// A section of a product in the configuration.
-pub(crate) type Part = (TypeId, Arc<dyn Any + Send + Sync>);
+pub(crate) type ProductSection = (TypeId, Arc<dyn Any + Send + Sync>);
 
-fn read<S: Section + Send + Sync + 'static>(settings: &mut SectionReader<'_>) -> Part {
+fn read<S: Section + Send + Sync + 'static>(settings: &mut SectionReader<'_>) -> ProductSection {
     (TypeId::of::<S>(), Arc::new(settings.section::<S>()))
 }
 
@@ -130,7 +130,7 @@ impl App {
     }
 
     /// The sections of all products.
-    pub fn read(&self, settings: &mut SectionReader<'_>) -> Vec<Part> {
+    pub fn read(&self, settings: &mut SectionReader<'_>) -> Vec<ProductSection> {
         self.products.iter().map(|product| (product.read)(settings)).collect()
     }
 

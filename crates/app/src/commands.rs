@@ -11,13 +11,13 @@ use crate::exit::Exit;
 type Run = Box<dyn Fn(&Global, &ArgMatches) -> Result<Exit>>;
 
 /// The name of the resource that something is known by, if it can be one.
-type Resource = fn(&str) -> Option<String>;
+type ResourceCommand = fn(&str) -> Option<String>;
 
 /// Commands in the order in which the help lists them.
 #[derive(Default)]
 pub struct Commands {
     all: Vec<(Command, Run)>,
-    resources: Vec<Resource>,
+    resources: Vec<ResourceCommand>,
     completers: Vec<(&'static str, Completer)>,
 }
 
@@ -52,7 +52,7 @@ impl Commands {
     }
 
     /// How users call a resource of a product, so that `explain` finds its operation.
-    pub fn resource(&mut self, name: Resource) {
+    pub fn resource(&mut self, name: ResourceCommand) {
         self.resources.push(name);
     }
 

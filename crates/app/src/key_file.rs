@@ -19,7 +19,7 @@ pub struct KeyFile {
 
 /// What is different whenever the file was replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Version {
+pub struct FileVersion {
     inode: u64,
     changed_at: (i64, i64),
     length: u64,
@@ -80,9 +80,9 @@ impl KeyFile {
         fs::metadata(&self.path).ok()?.modified().ok()
     }
 
-    pub fn version(&self) -> Option<Version> {
+    pub fn version(&self) -> Option<FileVersion> {
         let metadata = fs::metadata(&self.path).ok()?;
-        Some(Version {
+        Some(FileVersion {
             inode: metadata.ino(),
             changed_at: (metadata.mtime(), metadata.mtime_nsec()),
             length: metadata.len(),

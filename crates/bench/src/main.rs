@@ -23,7 +23,7 @@ use clap::{Parser, ValueEnum};
 use provision_engine::output::{self, Format, note};
 
 use measure::Effort;
-use player::Part;
+use player::PlayerPart;
 use report::Report;
 use target::BenchDatabaseKind;
 
@@ -99,7 +99,7 @@ struct BenchArgs {
 
     /// Plays a process of its own, such as the one that is killed
     #[arg(long, hide = true, value_enum)]
-    part: Option<Part>,
+    part: Option<PlayerPart>,
 
     /// The `SQLite` file of that process
     #[arg(long, hide = true)]
@@ -141,10 +141,10 @@ async fn main() -> Result<()> {
         let (file, url, count) =
             (args.sqlite_file.as_deref(), args.database_url.as_deref(), effort.in_flight);
         match part {
-            Part::Await => runtimes::play(file, url, count).await?,
-            Part::Offer => serverless::play(file, url).await?,
-            Part::Linger => launch::play(file, url, count).await?,
-            Part::Show => console::play(file, url, count).await?,
+            PlayerPart::Await => runtimes::play(file, url, count).await?,
+            PlayerPart::Offer => serverless::play(file, url).await?,
+            PlayerPart::Linger => launch::play(file, url, count).await?,
+            PlayerPart::Show => console::play(file, url, count).await?,
             part => recovery::play(part, file, url, count).await?,
         }
         return Ok(());

@@ -15,7 +15,7 @@ use super::target::BenchDatabaseKind;
 const PATIENCE: Duration = Duration::from_mins(10);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum Part {
+pub(super) enum PlayerPart {
     /// Stands in the middle of many operations until it is killed.
     Hold,
     /// Takes them over.
@@ -41,7 +41,7 @@ pub(super) struct Player {
 impl Player {
     pub(super) fn start(
         target: &BenchDatabaseKind,
-        part: Part,
+        part: PlayerPart,
         count: usize,
         more: &[(&str, &str)],
     ) -> Result<Player> {

@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::load;
 use super::measure::let_wait;
-use super::player::{Part, Player, own_memory_mb};
+use super::player::{Player, PlayerPart, own_memory_mb};
 use super::target::{BenchDatabaseKind, open};
 use super::workflow::{self, Reached};
 use provision_engine::output::{data, note};
@@ -40,11 +40,11 @@ pub(super) async fn measure(target: &BenchDatabaseKind, in_flight: usize) -> Res
     note(format!("  a kill with {in_flight} operations in flight"));
     // The tables must be there before the clock runs.
     drop(target.open().await?);
-    let mut first = Player::start(target, Part::Hold, in_flight, &[])?;
+    let mut first = Player::start(target, PlayerPart::Hold, in_flight, &[])?;
     let node = first.says().await?;
     first.kill().await?;
     let began = WallClock.now();
-    let mut second = Player::start(target, Part::Resume, in_flight, &[(PREVIOUS, &node)])?;
+    let mut second = Player::start(target, PlayerPart::Resume, in_flight, &[(PREVIOUS, &node)])?;
     second.says().await?;
     let resumed_ms = WallClock.now().since(began).as_secs_f64() * 1000.0;
     let repeated: u64 = second.says().await?.parse()?;
@@ -61,16 +61,21 @@ pub(super) async fn waiting(target: &BenchDatabaseKind, operations: usize) -> Re
 }
 
 async fn sit(target: &BenchDatabaseKind) -> Result<f64> {
-    let mut player = Player::start(target, Part::Sit, 1, &[])?;
+    let mut player = Player::start(target, PlayerPart::Sit, 1, &[])?;
     let megabytes = player.says().await?.parse()?;
     player.end().await?;
     Ok(megabytes)
 }
 
 /// The other side: says one line for each thing that the parent waits for.
-pub(super) async fn play(part: Part, file: Option<&Path>, url: Option<&str>, in_flight: usize) -> Result<()> {
+pub(super) async fn play(
+    part: PlayerPart,
+    file: Option<&Path>,
+    url: Option<&str>,
+    in_flight: usize,
+) -> Result<()> {
     let store = open(file, url).await?;
-    if part == Part::Sit {
+    if part == PlayerPart::Sit {
         let engine = load::engine(store, load::Gate::new(1));
         engine.start(None).await?;
         WallClock.sleep(Duration::from_secs(3)).await;
@@ -82,11 +87,11 @@ pub(super) async fn play(part: Part, file: Option<&Path>, url: Option<&str>, in_
     let settings = Settings { max_running: in_flight + 1000, ..Settings::default() };
     let engine = Engine::builder(store, Arc::new(WallClock), SharedRing::new(KeyRing::generate()))
         .settings(settings)
-        .workflow(workflow::held(&reached, part == Part::Hold))
+        .workflow(workflow::held(&reached, part == PlayerPart::Hold))
         .build();
     let previous = std::env::var(PREVIOUS).ok().and_then(|id| id.parse::<NodeId>().ok());
     let node = engine.start(previous).await?;
-    if part == Part::Hold {
+    if part == PlayerPart::Hold {
         submit_all(&engine, in_flight).await?;
     }
     let wanted = u64::try_from(in_flight)?;
@@ -94,7 +99,7 @@ pub(super) async fn play(part: Part, file: Option<&Path>, url: Option<&str>, in_
         reached.changed.notified().await;
     }
     data(&node.to_string())?;
-    if part == Part::Hold {
+    if part == PlayerPart::Hold {
         std::future::pending::<()>().await;
     }
     while engine.running() > 0 || engine.stats().await?.due > 0 {

@@ -11,14 +11,14 @@ use uuid::Uuid;
 
 use crate::answer::BrokerResponse;
 use crate::call::BrokerCall;
-use crate::options::Options;
+use crate::options::SuiteOptions;
 use crate::report::{Check, CheckOutcome, PlanReport};
 use crate::shape::SchemaShape;
 use crate::wire::Wire;
 
 pub(crate) struct Checker {
     pub(crate) wire: Wire,
-    pub(crate) options: Arc<Options>,
+    pub(crate) options: Arc<SuiteOptions>,
     pub(crate) catalog: Value,
     pub(crate) service: Value,
     pub(crate) plan: Value,
@@ -35,7 +35,7 @@ pub(crate) struct Checker {
 impl Checker {
     pub(crate) fn new(
         wire: Wire,
-        options: &Arc<Options>,
+        options: &Arc<SuiteOptions>,
         gate: &Arc<tokio::sync::Mutex<()>>,
         catalog: &Value,
         service: &Value,

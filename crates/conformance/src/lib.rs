@@ -25,7 +25,7 @@ use crate::call::BrokerCall;
 use crate::checker::Checker;
 use crate::wire::Wire;
 
-pub use crate::options::{HoldSwitch, Options};
+pub use crate::options::{HoldSwitch, SuiteOptions};
 pub use crate::report::{Check, CheckOutcome, Count, PlanReport, Report};
 
 /// Where a broker is, and how to get in.
@@ -38,7 +38,7 @@ pub struct BrokerTarget {
 }
 
 /// Runs every check against each plan of the catalog, or against the plans with the wanted name.
-pub async fn examine(broker: &BrokerTarget, wanted: Option<&str>, options: Options) -> Report {
+pub async fn examine(broker: &BrokerTarget, wanted: Option<&str>, options: SuiteOptions) -> Report {
     let plans = match exams(broker, wanted, options).await {
         Ok((exams, parallel)) => stream::iter(exams).map(checks::run).buffered(parallel).collect().await,
         Err(why) => {
@@ -51,7 +51,7 @@ pub async fn examine(broker: &BrokerTarget, wanted: Option<&str>, options: Optio
 async fn exams(
     broker: &BrokerTarget,
     wanted: Option<&str>,
-    options: Options,
+    options: SuiteOptions,
 ) -> Result<(Vec<Checker>, usize), String> {
     let http = wire::http()?;
     let catalog = Wire::new(broker, http.clone()).send(BrokerCall::get("/v2/catalog")).await;

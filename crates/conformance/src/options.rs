@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use serde_json::Value;
 
 #[derive(Clone)]
-pub struct Options {
+pub struct SuiteOptions {
     /// `last_operation` answers 410 after a finished deprovisioning, and not 200.
     pub gone: bool,
     /// The status for a missing version header: 412 or 400.
@@ -38,9 +38,9 @@ pub struct Options {
     pub hold: Option<Arc<dyn HoldSwitch>>,
 }
 
-impl Default for Options {
-    fn default() -> Options {
-        Options {
+impl Default for SuiteOptions {
+    fn default() -> SuiteOptions {
+        SuiteOptions {
             gone: false,
             missing_version: 412,
             late_dashboard: false,
@@ -58,7 +58,7 @@ impl Default for Options {
     }
 }
 
-impl fmt::Debug for Options {
+impl fmt::Debug for SuiteOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Options")
             .field("gone", &self.gone)

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use engine::Timestamp;
-use engine::store::Ended;
+use engine::store::EndedOperations;
 use server::Inside;
 
 const EVERY: Duration = Duration::from_secs(5);
@@ -17,12 +17,12 @@ const ENDS_MAX: usize = 100_000;
 /// The minutes of the last hour, each under its number since the epoch.
 #[derive(Clone, Default)]
 pub(crate) struct History {
-    kept: Arc<Mutex<Kept>>,
+    kept: Arc<Mutex<HistoryCache>>,
 }
 
 #[derive(Default)]
-struct Kept {
-    minutes: BTreeMap<i64, Ended>,
+struct HistoryCache {
+    minutes: BTreeMap<i64, EndedOperations>,
     last: i64,
 }
 
@@ -35,7 +35,7 @@ impl History {
     }
 
     /// Oldest first; nothing before the database was read.
-    pub(crate) fn minutes(&self) -> Vec<Ended> {
+    pub(crate) fn minutes(&self) -> Vec<EndedOperations> {
         let kept = self.open();
         if kept.last == 0 {
             return Vec::new();
@@ -44,7 +44,7 @@ impl History {
         all.map(|minute| kept.minutes.get(&minute).copied().unwrap_or_default()).collect()
     }
 
-    fn open(&self) -> MutexGuard<'_, Kept> {
+    fn open(&self) -> MutexGuard<'_, HistoryCache> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -65,14 +65,14 @@ impl History {
     }
 }
 
-impl Kept {
+impl HistoryCache {
     /// The minutes that may have changed. Ends of the minute before may be written a moment later.
     fn unread(&self, now: Timestamp) -> (i64, i64) {
         let last = now.0 / micros();
         ((self.last - 1).max(last - MINUTES + 1), last)
     }
 
-    fn learn(&mut self, first: i64, last: i64, ended: Vec<Ended>) {
+    fn learn(&mut self, first: i64, last: i64, ended: Vec<EndedOperations>) {
         self.minutes.retain(|minute, _| *minute < first && *minute > last - MINUTES);
         self.minutes.extend(ended.into_iter().map(|one| (first + i64::from(one.nth), one)));
         self.last = last;
@@ -89,11 +89,11 @@ mod tests {
 
     #[test]
     fn only_the_last_minutes_are_read_again_and_old_ones_are_forgotten() {
-        let mut kept = Kept::default();
+        let mut kept = HistoryCache::default();
         let at = |minute: i64| Timestamp(minute * micros() + 1);
         let (first, last) = kept.unread(at(1000));
         assert_eq!((first, last), (941, 1000));
-        let ended = |nth, count| Ended { nth, count, ..Ended::default() };
+        let ended = |nth, count| EndedOperations { nth, count, ..EndedOperations::default() };
         kept.learn(first, last, vec![ended(0, 7), ended(59, 1)]);
         let (first, last) = kept.unread(at(1001));
         assert_eq!((first, last), (999, 1001));

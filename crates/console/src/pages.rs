@@ -8,7 +8,7 @@ use axum::routing::MethodRouter;
 use futures_util::future::BoxFuture;
 
 use crate::page_error::PageError;
-use crate::parts::Resource;
+use crate::parts::ResourceLink;
 use crate::shared::ConsoleState;
 use crate::shell::Section;
 use crate::signed_in::SignedIn;
@@ -118,8 +118,8 @@ impl Pages {
     }
 
     /// A resource as pages show it.
-    pub(crate) fn show<'a>(&self, name: &'a str) -> Resource<'a> {
-        Resource { name, page: self.page_of(name) }
+    pub(crate) fn show<'a>(&self, name: &'a str) -> ResourceLink<'a> {
+        ResourceLink { name, page: self.page_of(name) }
     }
 
     pub fn page_of_target(&self, kind: &str, target: &str) -> Option<String> {

@@ -14,6 +14,6 @@ pub use icon::Icon;
 pub use pager::{NEWEST_FIRST, OLDEST_FIRST, Pager, PagerTexts};
 pub use patches::{Patches, appended};
 pub use prose::Prose;
-pub(crate) use resource::Resource;
+pub(crate) use resource::ResourceLink;
 pub use short_id::ShortId;
 pub use when::{Clock, Since, When, span};

@@ -3,12 +3,12 @@
 use engine::Operation;
 use serde_json::Value;
 
-use crate::kept::Kept;
+use crate::kept::StepFact;
 use crate::params::Params;
 use crate::plan::DeclaredWorkflow;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Condition {
+pub(crate) enum StepCondition {
     Param { name: String, value: String, is_equal: bool },
     Fact { step: String, key: String, value: String },
     Has { step: String, key: String },
@@ -16,11 +16,11 @@ pub(crate) enum Condition {
 
 const FORMS: &str = "when must be one of: PARAM = VALUE, PARAM != VALUE, fact STEP.KEY = VALUE, has STEP.KEY";
 
-impl Condition {
-    pub(crate) fn parse(text: &str, params: &Params) -> Result<Condition, String> {
+impl StepCondition {
+    pub(crate) fn parse(text: &str, params: &Params) -> Result<StepCondition, String> {
         if let Some(fact) = text.strip_prefix("has ") {
             let (step, key) = fact_name(fact)?;
-            return Ok(Condition::Has { step, key });
+            return Ok(StepCondition::Has { step, key });
         }
         let (left, value, is_equal) = match (text.split_once("!="), text.split_once('=')) {
             (Some((left, value)), _) => (left.trim(), value.trim(), false),
@@ -33,26 +33,26 @@ impl Condition {
         let value = value.to_owned();
         if let Some(fact) = left.strip_prefix("fact ") {
             let (step, key) = fact_name(fact)?;
-            return if is_equal { Ok(Condition::Fact { step, key, value }) } else { Err(FORMS.into()) };
+            return if is_equal { Ok(StepCondition::Fact { step, key, value }) } else { Err(FORMS.into()) };
         }
         if left.is_empty() || left.contains(char::is_whitespace) {
             return Err(FORMS.into());
         }
         params.check_name(left).map_err(|why| format!("when: {why}"))?;
-        Ok(Condition::Param { name: left.to_owned(), value, is_equal })
+        Ok(StepCondition::Param { name: left.to_owned(), value, is_equal })
     }
 
     /// The step whose facts it looks at.
     pub(crate) fn step(&self) -> Option<&str> {
         match self {
-            Condition::Param { .. } => None,
-            Condition::Fact { step, .. } | Condition::Has { step, .. } => Some(step),
+            StepCondition::Param { .. } => None,
+            StepCondition::Fact { step, .. } | StepCondition::Has { step, .. } => Some(step),
         }
     }
 
     pub(crate) fn holds(&self, op: &Operation<DeclaredWorkflow>) -> bool {
         self.is_true(&op.params.0, |step, key| {
-            let kept = op.recall_as::<Kept>(step).ok().flatten();
+            let kept = op.recall_as::<StepFact>(step).ok().flatten();
             kept.and_then(|mut kept| kept.facts.remove(key))
         })
     }
@@ -63,9 +63,9 @@ impl Condition {
         fact: impl Fn(&str, &str) -> Option<Value>,
     ) -> bool {
         match self {
-            Condition::Param { name, value, is_equal } => is_same(params.get(name), value) == *is_equal,
-            Condition::Fact { step, key, value } => is_same(fact(step, key).as_ref(), value),
-            Condition::Has { step, key } => fact(step, key).is_some(),
+            StepCondition::Param { name, value, is_equal } => is_same(params.get(name), value) == *is_equal,
+            StepCondition::Fact { step, key, value } => is_same(fact(step, key).as_ref(), value),
+            StepCondition::Has { step, key } => fact(step, key).is_some(),
         }
     }
 }

@@ -13,8 +13,8 @@ use external_step::Reach;
 use reqwest::Url;
 use sha2::{Digest, Sha256};
 
-use crate::condition::Condition;
-use crate::fields::Fields;
+use crate::condition::StepCondition;
+use crate::fields::DeclaredFields;
 use crate::params::Params;
 use crate::template::Template;
 
@@ -113,7 +113,7 @@ pub struct StepDeclaration {
     pub timeout: Duration,
     pub retry: Option<RetryPolicy>,
     pub limit: Option<usize>,
-    pub(crate) when: Option<Condition>,
+    pub(crate) when: Option<StepCondition>,
     pub sees: Vec<String>,
     pub clean_up: bool,
 }
@@ -127,7 +127,7 @@ impl Declaration {
             return Err(Wrong::nowhere(message));
         }
         let tree = config::parse(text).map_err(|error| Wrong::at(error.spot, error.message))?;
-        let fields = Fields::of(&tree, "the declaration", &FIELDS)?;
+        let fields = DeclaredFields::of(&tree, "the declaration", &FIELDS)?;
         let (workflow, spot) = fields.needed_text("workflow")?;
         check_workflow_name(workflow).map_err(|why| Wrong::at(spot, why))?;
         let title = title(&fields)?;
@@ -180,7 +180,7 @@ pub fn check_workflow_name(name: &str) -> Result<(), String> {
     ))
 }
 
-fn title(fields: &Fields<'_>) -> Result<String, Wrong> {
+fn title(fields: &DeclaredFields<'_>) -> Result<String, Wrong> {
     let (title, spot) = fields.needed_text("title")?;
     if title.chars().count() > TITLE_CHARS_MAX || title.chars().any(char::is_control) {
         let message = format!("title must be one line of at most {TITLE_CHARS_MAX} characters");
@@ -189,7 +189,7 @@ fn title(fields: &Fields<'_>) -> Result<String, Wrong> {
     Ok(title.to_owned())
 }
 
-fn secret(fields: &Fields<'_>) -> Result<Option<SecretPlace>, Wrong> {
+fn secret(fields: &DeclaredFields<'_>) -> Result<Option<SecretPlace>, Wrong> {
     let (given, file, env) =
         (fields.text("secret")?, fields.text("secret_file")?, fields.text("secret_env")?);
     match (given, file, env) {
@@ -236,7 +236,7 @@ impl SecretPlace {
 }
 
 struct Steps<'a> {
-    fields: &'a Fields<'a>,
+    fields: &'a DeclaredFields<'a>,
     reach: Reach,
     params: &'a Params,
 }
@@ -268,7 +268,7 @@ impl Steps<'_> {
         let before: BTreeMap<String, usize> =
             steps.iter().enumerate().map(|(index, (step, _))| (step.name.clone(), index)).collect();
         for (index, (step, spot)) in steps.iter().enumerate() {
-            let other = step.when.as_ref().and_then(Condition::step);
+            let other = step.when.as_ref().and_then(StepCondition::step);
             if let Some(other) = other.filter(|other| before.get(*other).is_none_or(|at| *at >= index)) {
                 let message = format!("when names the step {other}, which does not run before {}", step.name);
                 return Err(Wrong::at(*spot, message));
@@ -278,7 +278,7 @@ impl Steps<'_> {
     }
 
     fn step(&self, node: &TreeNode, base: Option<&Url>) -> Result<(StepDeclaration, Spot), Wrong> {
-        let fields = Fields::of(node, "a step", &STEP_FIELDS)?;
+        let fields = DeclaredFields::of(node, "a step", &STEP_FIELDS)?;
         let (name, name_spot) = fields.needed_text("name")?;
         check_step_name(name).map_err(|why| Wrong::at(name_spot, why))?;
         let weight = fields.whole("weight", 1, u64::from(u16::MAX))?;
@@ -299,7 +299,7 @@ impl Steps<'_> {
         }
         let when = fields
             .text("when")?
-            .map(|(text, spot)| Condition::parse(text, self.params).map_err(|why| Wrong::at(spot, why)));
+            .map(|(text, spot)| StepCondition::parse(text, self.params).map_err(|why| Wrong::at(spot, why)));
         let mut sees = Vec::new();
         for (name, spot) in fields.texts("sees")? {
             if !self.params.is_write_only(name) {
@@ -352,7 +352,7 @@ fn check_step_name(name: &str) -> Result<(), String> {
 }
 
 fn retry(node: &TreeNode) -> Result<RetryPolicy, Wrong> {
-    let fields = Fields::of(node, "retry", &["within", "first", "at_most"])?;
+    let fields = DeclaredFields::of(node, "retry", &["within", "first", "at_most"])?;
     let usual = RetryPolicy::default();
     let least = Duration::from_millis(1);
     let first = fields.period("first", least, DAY)?.unwrap_or(usual.first);

@@ -7,15 +7,15 @@ use config::{ConfigValue, Period, Spot, TreeEntry, TreeNode, nearest};
 use crate::declaration::Wrong;
 
 /// The fields of one map. Each is taken by its name; what has another name is refused.
-pub(crate) struct Fields<'a> {
+pub(crate) struct DeclaredFields<'a> {
     /// Where the map stands.
     pub(crate) spot: Spot,
     entries: &'a [TreeEntry],
 }
 
-impl<'a> Fields<'a> {
+impl<'a> DeclaredFields<'a> {
     /// `what` says whose fields these are.
-    pub(crate) fn of(node: &'a TreeNode, what: &str, known: &[&str]) -> Result<Fields<'a>, Wrong> {
+    pub(crate) fn of(node: &'a TreeNode, what: &str, known: &[&str]) -> Result<DeclaredFields<'a>, Wrong> {
         let ConfigValue::Map(entries) = &node.value else {
             return Err(Wrong::at(node.spot, format!("{what} must be a map, not {}", node.value.nature())));
         };
@@ -33,7 +33,7 @@ impl<'a> Fields<'a> {
                 return Err(Wrong::at(entry.spot, format!("{} is given twice", entry.key)));
             }
         }
-        Ok(Fields { spot: node.spot, entries })
+        Ok(DeclaredFields { spot: node.spot, entries })
     }
 
     pub(crate) fn node(&self, name: &str) -> Option<&'a TreeNode> {

@@ -32,10 +32,10 @@ pub struct FileError {
 /// The folder, and what was last read of it.
 pub struct Folder {
     path: PathBuf,
-    seen: BTreeMap<PathBuf, Seen>,
+    seen: BTreeMap<PathBuf, WatchedFile>,
 }
 
-struct Seen {
+struct WatchedFile {
     mark: Mark,
     secret: Option<(PathBuf, Mark)>,
     /// What the file declares, once it was accepted.
@@ -102,7 +102,7 @@ impl Folder {
 
     async fn read(&mut self, declarations: &Declarations, path: &Path, mark: Mark) {
         let file = name(path);
-        let mut seen = self.seen.remove(path).unwrap_or(Seen { mark, secret: None, workflow: None });
+        let mut seen = self.seen.remove(path).unwrap_or(WatchedFile { mark, secret: None, workflow: None });
         seen.mark = mark;
         match declare(declarations, path, &file, &mut seen).await {
             Ok(saved) => {
@@ -160,7 +160,7 @@ async fn declare(
     declarations: &Declarations,
     path: &Path,
     file: &str,
-    seen: &mut Seen,
+    seen: &mut WatchedFile,
 ) -> Result<Saved, DeclareError> {
     let wrong = |why: String| DeclareError::Wrong(Wrong::nowhere(why));
     if fs::metadata(path).is_ok_and(|found| found.len() > DECLARATION_BYTES_MAX as u64) {

@@ -11,7 +11,7 @@ use crate::plan::DeclaredWorkflow;
 
 /// The fact of one step. Whatever was secret is sealed.
 #[derive(Clone, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Kept {
+pub(crate) struct StepFact {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) is_done: bool,
     /// Why there was nothing to do.
@@ -31,7 +31,7 @@ pub(crate) struct Kept {
     pub(crate) calls: Option<u32>,
 }
 
-impl Kept {
+impl StepFact {
     pub(crate) fn open(
         &self,
         op: &Operation<DeclaredWorkflow>,

@@ -70,7 +70,7 @@ impl SharedSecret {
 }
 
 /// What the steps of one version share.
-pub(crate) struct Version {
+pub(crate) struct DeclaredVersion {
     pub(crate) workflow: Arc<str>,
     pub(crate) version: u32,
     pub(crate) params: Arc<crate::params::Params>,
@@ -98,7 +98,7 @@ pub(crate) fn plan(
 ) -> Plan<DeclaredWorkflow> {
     let Declaration { workflow, title, params, resource, on_failure, deadline, steps, .. } = declaration;
     let workflow: Arc<str> = workflow.into();
-    let shared = Arc::new(Version {
+    let shared = Arc::new(DeclaredVersion {
         workflow: Arc::clone(&workflow),
         version,
         params: Arc::clone(&params),

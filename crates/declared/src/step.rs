@@ -14,8 +14,8 @@ use sha2::{Digest, Sha256};
 use tokio::sync::Semaphore;
 
 use crate::declaration::StepDeclaration;
-use crate::kept::Kept;
-use crate::plan::{DeclaredWorkflow, Version};
+use crate::kept::StepFact;
+use crate::plan::{DeclaredVersion, DeclaredWorkflow};
 
 /// How long the engine waits for a signal until it asks the step again, where the step names no time.
 const SIGNAL_WITHIN: Duration = Duration::from_hours(24);
@@ -28,7 +28,7 @@ pub(crate) struct HttpStep {
     declared: StepDeclaration,
     /// Its place among the steps.
     index: usize,
-    version: Arc<Version>,
+    version: Arc<DeclaredVersion>,
     gate: Option<Arc<Semaphore>>,
 }
 
@@ -43,12 +43,12 @@ pub(crate) fn signal_right(operation: impl std::fmt::Display) -> String {
 }
 
 impl HttpStep {
-    pub(crate) fn new(declared: StepDeclaration, index: usize, version: Arc<Version>) -> HttpStep {
+    pub(crate) fn new(declared: StepDeclaration, index: usize, version: Arc<DeclaredVersion>) -> HttpStep {
         let gate = declared.limit.map(|limit| Arc::new(Semaphore::new(limit)));
         HttpStep { declared, index, version, gate }
     }
 
-    fn kept(&self, op: &Op) -> Result<Kept, Halt> {
+    fn kept(&self, op: &Op) -> Result<StepFact, Halt> {
         Ok(op.recall_as(&self.declared.name)?.unwrap_or_default())
     }
 
@@ -56,7 +56,7 @@ impl HttpStep {
         &self,
         op: &Op,
         action: Action,
-        kept: &Kept,
+        kept: &StepFact,
         attempt: u32,
     ) -> Result<Result<StepAnswer, NoStepAnswer>, Halt> {
         let url = match action {
@@ -76,12 +76,19 @@ impl HttpStep {
         Ok(self.version.front.client.call(call, op.now()).await)
     }
 
-    fn body(&self, op: &Op, action: Action, kept: &Kept, attempt: u32, key: &str) -> Result<Vec<u8>, Halt> {
+    fn body(
+        &self,
+        op: &Op,
+        action: Action,
+        kept: &StepFact,
+        attempt: u32,
+        key: &str,
+    ) -> Result<Vec<u8>, Halt> {
         let id = op.id.to_string();
         let before = &self.version.names[..self.index];
-        let mut earlier: Vec<(&str, Kept)> = Vec::new();
+        let mut earlier: Vec<(&str, StepFact)> = Vec::new();
         for name in before {
-            if let Some(kept) = op.recall_as::<Kept>(name)? {
+            if let Some(kept) = op.recall_as::<StepFact>(name)? {
                 earlier.push((name, kept));
             }
         }
@@ -152,7 +159,7 @@ impl HttpStep {
     }
 
     /// Remembers what a wait says, and waits.
-    fn wait(&self, op: &mut Op, mut kept: Kept, attempt: u32, answer: StepAnswer) -> Outcome {
+    fn wait(&self, op: &mut Op, mut kept: StepFact, attempt: u32, answer: StepAnswer) -> Outcome {
         let StepAnswer::Wait { until, reason, facts, progress } = answer else { return done() };
         let before = kept.clone();
         if let Some(facts) = facts {
@@ -229,7 +236,7 @@ impl Step<DeclaredWorkflow> for HttpStep {
             }
             StepAnswer::Skip { reason } => {
                 let reason = reason.unwrap_or_else(|| "the service had nothing to do".to_owned());
-                let kept = Kept { is_done: true, skipped: Some(reason.clone()), ..kept };
+                let kept = StepFact { is_done: true, skipped: Some(reason.clone()), ..kept };
                 op.remember_as(&self.declared.name, &kept)?;
                 Ok(Done::Unneeded { reason: reason.into() })
             }

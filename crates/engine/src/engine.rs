@@ -22,7 +22,7 @@ use crate::plan::Plan;
 use crate::registry::{Registry, WorkflowInfo, sealing_context};
 use crate::secret::{Sealer, SharedRing};
 use crate::store::{
-    ControlRequest, Ended, OperationDetail, OperationQuery, Receipt, ResourcePage, ResourceQuery,
+    ControlRequest, EndedOperations, OperationDetail, OperationQuery, Receipt, ResourcePage, ResourceQuery,
     ResourceRow, SavedOperation, SavedReader, Stats, Store, StoreError, Summary, Total, Write,
 };
 use crate::worker::Worker;
@@ -243,7 +243,7 @@ impl Engine {
         from: Timestamp,
         span: Duration,
         limit: usize,
-    ) -> Result<Vec<Ended>, StoreError> {
+    ) -> Result<Vec<EndedOperations>, StoreError> {
         self.worker.engine_context.store.history(from, span, limit).await
     }
 

@@ -22,7 +22,7 @@ pub use saved::{
     RowKey, SavedEvent, SavedOperation, SavedReader, SealedColumn, SealedPage, SealedRow, SealedStore,
     SealedWriter,
 };
-pub use totals::{Ended, Total};
+pub use totals::{EndedOperations, Total};
 
 /// The durable truth. Every method is one transaction; none may be half done.
 ///
@@ -73,7 +73,12 @@ pub trait Store: Send + Sync + 'static {
     }
 
     /// What ended from this moment on, in spans of this length, as far as the newest `limit` ends tell.
-    async fn history(&self, from: Timestamp, span: Duration, limit: usize) -> Result<Vec<Ended>, StoreError>;
+    async fn history(
+        &self,
+        from: Timestamp,
+        span: Duration,
+        limit: usize,
+    ) -> Result<Vec<EndedOperations>, StoreError>;
 
     async fn stats(&self, now: Timestamp) -> Result<Stats, StoreError>;
 

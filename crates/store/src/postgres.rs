@@ -33,8 +33,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use engine::store::{
-    Claims, ControlRequest, Ended, OperationDetail, OperationQuery, Receipt, ResourcePage, ResourceQuery,
-    ResourceRow, Stats, Store, StoreError, Summary, Total, Write,
+    Claims, ControlRequest, EndedOperations, OperationDetail, OperationQuery, Receipt, ResourcePage,
+    ResourceQuery, ResourceRow, Stats, Store, StoreError, Summary, Total, Write,
 };
 use engine::{Event, NodeId, OperationId, Timestamp};
 use tokio::sync::Notify;
@@ -175,7 +175,12 @@ impl Store for PostgresStore {
         reader::totals(&self.reads, query).await
     }
 
-    async fn history(&self, from: Timestamp, span: Duration, limit: usize) -> Result<Vec<Ended>, StoreError> {
+    async fn history(
+        &self,
+        from: Timestamp,
+        span: Duration,
+        limit: usize,
+    ) -> Result<Vec<EndedOperations>, StoreError> {
         reader::history(&self.queued_writes, from, span, limit).await
     }
 

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use engine::store::{
-    Claimed, ControlRequest, Ended, ResourceRow, RowKey, SealedColumn, SealedPage, SealedRow, Signal,
-    StoreError, Summary, Total,
+    Claimed, ControlRequest, EndedOperations, ResourceRow, RowKey, SealedColumn, SealedPage, SealedRow,
+    Signal, StoreError, Summary, Total,
 };
 use engine::{
     Event, NodeId, OperationId, Organisation, Phase, Proof, ProofKind, Role, SessionRow, Timestamp, TokenRow,
@@ -340,8 +340,8 @@ pub(crate) fn total((workflow, phase_name, count): (String, String, i64)) -> Res
 }
 
 /// What ended in one span of time, as the database has it.
-pub(crate) fn ended((nth, count, failed, micros): (i64, i64, i64, i64)) -> Ended {
-    Ended {
+pub(crate) fn ended((nth, count, failed, micros): (i64, i64, i64, i64)) -> EndedOperations {
+    EndedOperations {
         nth: unsigned(nth),
         count: u64::from(unsigned(count)),
         failed: u64::from(unsigned(failed)),

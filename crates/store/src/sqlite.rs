@@ -24,8 +24,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use engine::store::{
-    Claims, ControlRequest, Ended, OperationDetail, OperationQuery, Receipt, ResourcePage, ResourceQuery,
-    ResourceRow, Stats, Store, StoreError, Summary, Total, Write,
+    Claims, ControlRequest, EndedOperations, OperationDetail, OperationQuery, Receipt, ResourcePage,
+    ResourceQuery, ResourceRow, Stats, Store, StoreError, Summary, Total, Write,
 };
 use engine::{Event, NodeId, OperationId, Timestamp};
 use rusqlite::params;
@@ -136,7 +136,12 @@ impl Store for SqliteStore {
         self.readers.run(move |db| reader::totals(db, &query)).await
     }
 
-    async fn history(&self, from: Timestamp, span: Duration, limit: usize) -> Result<Vec<Ended>, StoreError> {
+    async fn history(
+        &self,
+        from: Timestamp,
+        span: Duration,
+        limit: usize,
+    ) -> Result<Vec<EndedOperations>, StoreError> {
         self.readers.run(move |db| reader::history(db, from, span, limit)).await
     }
 

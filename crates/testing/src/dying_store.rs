@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use engine::store::{
-    Claims, ControlRequest, Ended, OperationDetail, OperationQuery, Receipt, ResourcePage, ResourceQuery,
-    ResourceRow, Stats, Store, StoreError, Summary, Write,
+    Claims, ControlRequest, EndedOperations, OperationDetail, OperationQuery, Receipt, ResourcePage,
+    ResourceQuery, ResourceRow, Stats, Store, StoreError, Summary, Write,
 };
 use engine::{Event, NodeId, OperationId, Timestamp};
 use tokio::sync::{Notify, watch};
@@ -212,7 +212,12 @@ impl Store for DyingStore {
         self.alive().await?.resources(query).await
     }
 
-    async fn history(&self, from: Timestamp, span: Duration, limit: usize) -> Result<Vec<Ended>, StoreError> {
+    async fn history(
+        &self,
+        from: Timestamp,
+        span: Duration,
+        limit: usize,
+    ) -> Result<Vec<EndedOperations>, StoreError> {
         self.alive().await?.history(from, span, limit).await
     }
 

@@ -1,7 +1,8 @@
-//! Every workflow must stand these trials: each step twice, failure at each step, each undo twice, death at
+//! Every workflow must pass these tests: each step twice, failure at each step, each undo twice, death at
 //! each save, each attempted call lost. A workflow gets them by saying how its plan is made and how to see what it left in the world.
 
 mod case;
+mod steps;
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -10,18 +11,16 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use engine::store::{MemoryStore, Store};
-use engine::{
-    Clock, Effect, Engine, LoseCalls, LostCall, Operation, OperationId, Outcome, Phase, Plan, RetryPolicy,
-    Step, WallClock, Workflow, fail, wait,
-};
+use engine::{Clock, Engine, LoseCalls, LostCall, OperationId, Phase, Plan, WallClock, Workflow};
 use serde_json::Value;
 
 use crate::dying_store::{Death, DyingStore};
 use crate::test_engine::{TestEngine, command};
 
 pub use case::Case;
+use steps::{FailsAt, LosesCalls, Twice};
 
-/// A workflow on trial.
+/// A workflow under test.
 #[async_trait]
 pub trait WorkflowTest: Send + Sync {
     type Workflow: Workflow;
@@ -285,112 +284,6 @@ fn store() -> Arc<dyn Store> {
 
 fn is_unwinding<T: WorkflowTest>(workflow_test: &T) -> bool {
     workflow_test.plan().on_failure() == engine::OnFailure::Unwind
-}
-
-/// Passes everything on but `run` and `undo`.
-macro_rules! same_as_inner {
-    () => {
-        fn name(&self) -> &str {
-            self.inner().name()
-        }
-        fn title(&self) -> &str {
-            self.inner().title()
-        }
-        fn effect(&self) -> Effect {
-            self.inner().effect()
-        }
-        fn driver(&self) -> Option<&str> {
-            self.inner().driver()
-        }
-        fn gate(&self) -> Option<Arc<tokio::sync::Semaphore>> {
-            self.inner().gate()
-        }
-        fn limit(&self) -> Option<Duration> {
-            self.inner().limit()
-        }
-        fn retries(&self) -> Option<RetryPolicy> {
-            self.inner().retries()
-        }
-    };
-}
-
-/// Does its work, then asks for a new pass, once.
-struct Twice<W: Workflow> {
-    step: Box<dyn Step<W>>,
-    is_first: AtomicBool,
-}
-
-impl<W: Workflow> Twice<W> {
-    fn inner(&self) -> &dyn Step<W> {
-        &*self.step
-    }
-}
-
-#[async_trait]
-impl<W: Workflow> Step<W> for Twice<W> {
-    same_as_inner!();
-
-    async fn run(&self, op: &mut Operation<W>) -> Outcome {
-        let done = self.step.run(op).await?;
-        if self.is_first.swap(false, Ordering::SeqCst) { wait(Duration::ZERO, "once more") } else { Ok(done) }
-    }
-
-    async fn undo(&self, op: &mut Operation<W>) -> Outcome {
-        self.step.undo(op).await
-    }
-}
-
-/// Fails after the work of one step is done; every undo runs twice.
-struct FailsAt<W: Workflow> {
-    step: Box<dyn Step<W>>,
-    name: String,
-}
-
-impl<W: Workflow> FailsAt<W> {
-    fn inner(&self) -> &dyn Step<W> {
-        &*self.step
-    }
-}
-
-#[async_trait]
-impl<W: Workflow> Step<W> for FailsAt<W> {
-    same_as_inner!();
-
-    async fn run(&self, op: &mut Operation<W>) -> Outcome {
-        let done = self.step.run(op).await?;
-        if self.name == self.step.name() { fail("injected") } else { Ok(done) }
-    }
-
-    async fn undo(&self, op: &mut Operation<W>) -> Outcome {
-        self.step.undo(op).await?;
-        self.step.undo(op).await
-    }
-}
-
-/// Loses calls of its attempts.
-struct LosesCalls<W: Workflow> {
-    step: Box<dyn Step<W>>,
-    lose: LoseCalls,
-}
-
-impl<W: Workflow> LosesCalls<W> {
-    fn inner(&self) -> &dyn Step<W> {
-        &*self.step
-    }
-}
-
-#[async_trait]
-impl<W: Workflow> Step<W> for LosesCalls<W> {
-    same_as_inner!();
-
-    async fn run(&self, op: &mut Operation<W>) -> Outcome {
-        op.lose_calls(Arc::clone(&self.lose));
-        self.step.run(op).await
-    }
-
-    async fn undo(&self, op: &mut Operation<W>) -> Outcome {
-        self.step.undo(op).await
-    }
 }
 
 /// Counts calls across threads and passes, for assertions about how often something happened.

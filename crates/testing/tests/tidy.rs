@@ -18,15 +18,13 @@ const FUNCTION_LINES_MAX: usize = 70;
 
 /// Files that are longer, with their lines.
 const LONG_FILES: [(&str, usize); 2] = [
-    ("crates/provision-engine/tests/workflows/external.rs", 416),
-    ("crates/provision-engine/tests/workflows/runtime.rs", 478),
+    ("crates/provision-engine/tests/workflows/external.rs", 429),
+    ("crates/provision-engine/tests/workflows/runtime.rs", 504),
 ];
 
 /// Functions that are longer, with their lines.
-const LONG_FUNCTIONS: [(&str, &str, usize); 2] = [
-    ("crates/server/src/sentence.rs", "every_kind_of_event_is_one_sentence", 80),
-    ("crates/engine/src/engine/submit.rs", "begin", 73),
-];
+const LONG_FUNCTIONS: [(&str, &str, usize); 1] =
+    [("crates/server/src/sentence.rs", "every_kind_of_event_is_one_sentence", 80)];
 
 /// The error of all APIs, which alone is made of an error of the store.
 const API_ERROR: &str = "Failure";

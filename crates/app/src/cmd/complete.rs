@@ -60,8 +60,8 @@ pub async fn run(global: &Global, args: &CompleteArgs) -> Result<Exit> {
         args.words.split_last().map_or(("", &[][..]), |(last, before)| (last.as_str(), before));
     let root = Cli::command(&global.app);
     let found = match wanted(&root, before, last) {
-        Wanted::Words(words) => words,
-        Wanted::Value(argument) => {
+        Completion::Words(words) => words,
+        Completion::Value(argument) => {
             let fixed = argument.get_possible_values();
             if fixed.is_empty() {
                 values(global, &argument).await
@@ -85,13 +85,13 @@ async fn values(global: &Global, argument: &Arg) -> Vec<Candidate> {
     tokio::time::timeout(PATIENCE, completer(global)).await.ok().and_then(Result::ok).unwrap_or_default()
 }
 
-enum Wanted {
+enum Completion {
     Words(Vec<Candidate>),
     Value(Box<Arg>),
 }
 
 /// What may stand behind these words: a value of the flag before, a flag, a command, or a value by its place.
-fn wanted(root: &Command, before: &[String], last: &str) -> Wanted {
+fn wanted(root: &Command, before: &[String], last: &str) -> Completion {
     let (mut command, mut place, mut flag) = (root, 0, None);
     for word in before {
         if flag.take().is_some() {
@@ -107,20 +107,20 @@ fn wanted(root: &Command, before: &[String], last: &str) -> Wanted {
         }
     }
     if let Some(flag) = flag {
-        return Wanted::Value(Box::new(flag.clone()));
+        return Completion::Value(Box::new(flag.clone()));
     }
     if last.starts_with('-') {
         let all = command.get_arguments().chain(root.get_arguments().filter(|it| it.is_global_set()));
         let flags = all
             .filter(|it| !it.is_hide_set())
             .filter_map(|it| Some((format!("--{}", it.get_long()?), help(it))));
-        return Wanted::Words(flags.collect());
+        return Completion::Words(flags.collect());
     }
     let inner: Vec<Candidate> = command.get_subcommands().filter(|it| !it.is_hide_set()).map(about).collect();
     let positional = command.get_positionals().nth(place).or_else(|| command.get_positionals().last());
     match positional {
-        Some(argument) if inner.is_empty() => Wanted::Value(Box::new(argument.clone())),
-        _ => Wanted::Words(inner),
+        Some(argument) if inner.is_empty() => Completion::Value(Box::new(argument.clone())),
+        _ => Completion::Words(inner),
     }
 }
 

@@ -13,7 +13,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use crate::bench_server::{BenchDatabase, BenchServer};
-use crate::player::{Part, Player};
+use crate::player::{Player, PlayerPart};
 use provision_engine::listener::{ListenerLimits, serve};
 use provision_engine::output::data;
 
@@ -49,7 +49,7 @@ impl ShowMeasurement {
     ) -> Result<ShowMeasurement> {
         let behind = behind.to_string();
         let told = [(DIR, bench_database.dir()?), (BEHIND, behind.as_str())];
-        let mut player = Player::start(&bench_database.target, Part::Show, waiting, &told)?;
+        let mut player = Player::start(&bench_database.target, PlayerPart::Show, waiting, &told)?;
         let Ready { url, token, waiting } = serde_json::from_str(&player.says().await?)?;
         Ok(ShowMeasurement { player, url, token, waiting })
     }

@@ -114,7 +114,7 @@ impl FakeClouds {
 
     pub(super) async fn builds_made(&self) -> Result<u64> {
         #[derive(Deserialize)]
-        struct Summary {
+        struct FakeSummary {
             #[serde(rename = "image_builder/compose")]
             builds: Option<CreatedObjects>,
         }
@@ -122,7 +122,7 @@ impl FakeClouds {
         struct CreatedObjects {
             made: u64,
         }
-        let summary: Summary = self.get("ledger/summary").await?;
+        let summary: FakeSummary = self.get("ledger/summary").await?;
         Ok(summary.builds.map_or(0, |builds| builds.made))
     }
 

@@ -18,7 +18,7 @@ use super::react::{self, ReactPath, Reaction};
 use crate::bench_server::{BenchDatabase, BenchServer};
 use crate::load::as_float;
 use crate::measure::Effort;
-use crate::player::{Part, Player};
+use crate::player::{Player, PlayerPart};
 use provision_engine::output::{data, note};
 
 /// Those that no process tells anything want to look more often than they may, however few they are.
@@ -65,7 +65,7 @@ pub(super) async fn measure(
     let where_it_is = [(SANDBOX, sandbox.url()), (DIR, bench_database.dir()?.to_owned()), (READY, ready)];
     let where_it_is = where_it_is.each_ref().map(|(name, value)| (*name, value.as_str()));
     let mut player =
-        Player::start(&bench_database.target, Part::Linger, effort.launches_waiting, &where_it_is)?;
+        Player::start(&bench_database.target, PlayerPart::Linger, effort.launches_waiting, &where_it_is)?;
     player.says().await?;
     // It has said that it wants to be told, and we tell it by hand.
     fake.be_silent().await?;

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::accept::burst;
 use crate::bench_server::{BenchDatabase, BenchServer};
-use crate::player::{Part, Player};
+use crate::player::{Player, PlayerPart};
 use provision_engine::output::{data, note};
 use provision_engine::platform;
 
@@ -48,7 +48,7 @@ pub(super) async fn measure(
     let script = platform::client()?.put(format!("{url}/provisioner/script"));
     script.json(&json!({"provision_ms": PROVISION_MS})).send().await?.error_for_status()?;
     let where_it_is = [(SANDBOX, url.as_str()), (DIR, bench_database.dir()?)];
-    let mut player = Player::start(&bench_database.target, Part::Await, runtimes, &where_it_is)?;
+    let mut player = Player::start(&bench_database.target, PlayerPart::Await, runtimes, &where_it_is)?;
     player.says().await?;
     let memory_before_mb = player.memory_mb()?;
     player.says().await?;

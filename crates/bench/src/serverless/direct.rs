@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ::opennebula::{
-    AttributeName, NebulaCredentials, NebulaTemplate, OpenNebula, Options, RUNTIME_DOCUMENT, ServiceTemplate,
-    Text,
+    AttributeName, NebulaCredentials, NebulaTemplate, OpenNebula, OpenNebulaOptions, RUNTIME_DOCUMENT,
+    ServiceTemplate, Text,
 };
 use anyhow::{Context, Result, ensure};
 use sandbox::Sandbox;
@@ -63,7 +63,7 @@ pub(super) struct CreatedRuntime {
 impl Direct {
     pub(super) async fn start() -> Result<Direct> {
         let sandbox = at_once().await?;
-        let nebula = OpenNebula::new(&Options::new(sandbox.oned_url(), sandbox.oneflow_url()))?;
+        let nebula = OpenNebula::new(&OpenNebulaOptions::new(sandbox.oned_url(), sandbox.oneflow_url()))?;
         let credentials = NebulaCredentials::new(USER, SecretString::from(PASSWORD))?;
         Ok(Direct { sandbox, caller: Arc::new(DirectClient { nebula, credentials }) })
     }

@@ -14,7 +14,7 @@ use super::direct::{at_once, flavours};
 use super::timing::burst;
 use super::{CREATORS, direct};
 use crate::bench_server::{BenchDatabase, BenchServer};
-use crate::player::{Part, Player};
+use crate::player::{Player, PlayerPart};
 use provision_engine::demo_client::DemoClient;
 use provision_engine::output::data;
 use provision_engine::platform;
@@ -36,7 +36,7 @@ impl OfferResult {
         let sandbox = at_once().await?;
         let url = sandbox.url();
         let where_it_is = [(SANDBOX, url.as_str()), (DIR, bench_database.dir()?)];
-        let mut player = Player::start(&bench_database.target, Part::Offer, 0, &where_it_is)?;
+        let mut player = Player::start(&bench_database.target, PlayerPart::Offer, 0, &where_it_is)?;
         let demo_client = DemoClient::new(&player.says().await?)?;
         Ok(OfferResult { player, sandbox, demo_client })
     }

@@ -55,7 +55,7 @@ struct TokenBody {
 }
 
 #[derive(Deserialize)]
-struct ErrorBody {
+struct TokenErrorBody {
     error: String,
 }
 
@@ -131,7 +131,7 @@ fn granted(answer: &Answer) -> Result<TokenBody, DriverError> {
         return Err(throttled);
     }
     if answer.status.is_client_error() {
-        let code = serde_json::from_slice::<ErrorBody>(&answer.body).map(|body| shorten(&body.error));
+        let code = serde_json::from_slice::<TokenErrorBody>(&answer.body).map(|body| shorten(&body.error));
         let code = code.unwrap_or_else(|_| answer.status.to_string());
         return Err(
             SYSTEM.broken(format!("its identity gives us no token ({code}): check id, secret and scope"))

@@ -29,7 +29,7 @@ impl fmt::Debug for ExternalService {
 
 /// What an answer other than 200 may say. Anything else in it stays out of logs: it may repeat what was sent.
 #[derive(Deserialize)]
-struct ErrorBody {
+struct StepErrorBody {
     reason: String,
 }
 
@@ -84,5 +84,5 @@ impl ExternalService {
 
 /// What an answer other than 200 gives as its reason.
 pub(crate) fn error_body(body: &[u8]) -> Option<String> {
-    serde_json::from_slice::<ErrorBody>(body).ok().map(|error_body| error_body.reason)
+    serde_json::from_slice::<StepErrorBody>(body).ok().map(|error_body| error_body.reason)
 }

@@ -65,7 +65,7 @@ impl StepAnswer {
             let allowed = allowed.join(", ");
             return Err(format!("the field {other} does not belong to {outcome}, which takes {allowed}"));
         }
-        let mut fields = Fields(fields);
+        let mut fields = AnswerFields(fields);
         Ok(match *outcome {
             "done" => {
                 StepAnswer::Done { facts: fields.facts()?.unwrap_or_default(), secrets: fields.secrets()? }
@@ -78,9 +78,9 @@ impl StepAnswer {
     }
 }
 
-struct Fields(Map<String, Value>);
+struct AnswerFields(Map<String, Value>);
 
-impl Fields {
+impl AnswerFields {
     fn take(&mut self, name: &str) -> Option<Value> {
         self.0.remove(name)
     }

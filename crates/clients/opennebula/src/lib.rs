@@ -38,7 +38,7 @@ const LIMITS: xml::XmlLimits = xml::XmlLimits { elements: 400_000, name_bytes: 2
 
 /// Where OpenNebula is and how much of it we may use.
 #[derive(Debug, Clone)]
-pub struct Options {
+pub struct OpenNebulaOptions {
     /// Where `oned` answers XML-RPC, with the path.
     pub oned: String,
     /// Where OneFlow answers, without a path.
@@ -49,10 +49,10 @@ pub struct Options {
     pub timeout: Duration,
 }
 
-impl Options {
+impl OpenNebulaOptions {
     /// With the usual number of connections and the usual time limit.
-    pub fn new(oned: impl Into<String>, oneflow: impl Into<String>) -> Options {
-        Options {
+    pub fn new(oned: impl Into<String>, oneflow: impl Into<String>) -> OpenNebulaOptions {
+        OpenNebulaOptions {
             oned: oned.into(),
             oneflow: oneflow.into(),
             connections: 8,
@@ -61,11 +61,11 @@ impl Options {
     }
 
     /// For an OpenNebula on the two ports after that of a sandbox.
-    pub fn beside(sandbox: &str) -> Options {
+    pub fn beside(sandbox: &str) -> OpenNebulaOptions {
         let (host, port) = sandbox.trim_end_matches('/').rsplit_once(':').unwrap_or((sandbox, ""));
         let port: u16 = port.parse().unwrap_or_default();
         let at = |distance| format!("{host}:{}", port.saturating_add(distance));
-        Options::new(format!("{}/RPC2", at(1)), at(2))
+        OpenNebulaOptions::new(format!("{}/RPC2", at(1)), at(2))
     }
 }
 
@@ -77,7 +77,7 @@ pub struct OpenNebula {
 }
 
 impl OpenNebula {
-    pub fn new(options: &Options) -> Result<OpenNebula, DriverError> {
+    pub fn new(options: &OpenNebulaOptions) -> Result<OpenNebula, DriverError> {
         let clients = Clients::new(options.connections, options.timeout)?;
         let oned = Oned::new(&options.oned, clients.clone())?;
         let oneflow = OneFlow::new(&options.oneflow, clients)?;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use conformance::{CheckOutcome, Options, Report, examine};
+use conformance::{CheckOutcome, Report, SuiteOptions, examine};
 
 use serde_json::json;
 
@@ -15,23 +15,28 @@ pub(crate) fn honest() -> Spoil {
     Arc::new(|_, _| {})
 }
 
-pub(crate) fn options() -> Options {
+pub(crate) fn options() -> SuiteOptions {
     let pause = Duration::from_millis(1);
     let given = BTreeMap::from([("ten nodes".to_owned(), json!({ "nodes": 10 }))]);
-    Options {
+    SuiteOptions {
         poll_limit: Duration::from_secs(30),
         poll_interval: pause,
         retry_after_max: pause,
         invalid_parameters: BTreeMap::from([("small".to_owned(), given)]),
         prefixes: vec!["/oauth".to_owned(), "/oauth/eu".to_owned()],
-        ..Options::default()
+        ..SuiteOptions::default()
     }
 }
 
 /// Examines the plan with everything, with the brake in the hand of the suite.
-pub(crate) async fn examined(wanted: Option<&str>, habits: Habits, options: Options, spoil: Spoil) -> Report {
+pub(crate) async fn examined(
+    wanted: Option<&str>,
+    habits: Habits,
+    options: SuiteOptions,
+    spoil: Spoil,
+) -> Report {
     let (broker, brake, server) = open(habits, spoil).await;
-    let report = examine(&broker, wanted, Options { hold: Some(Arc::new(brake)), ..options }).await;
+    let report = examine(&broker, wanted, SuiteOptions { hold: Some(Arc::new(brake)), ..options }).await;
     server.abort();
     report
 }
@@ -79,7 +84,7 @@ async fn a_right_broker_with_slow_bindings_passes_too() {
 async fn a_broker_that_says_410_after_a_deletion_passes_if_it_says_so() {
     let habits = Habits { gone: true, ..Habits::default() };
     assert_good(
-        &examined(Some("small"), habits.clone(), Options { gone: true, ..options() }, honest()).await,
+        &examined(Some("small"), habits.clone(), SuiteOptions { gone: true, ..options() }, honest()).await,
     );
     let report = examined(Some("small"), habits, options(), honest()).await;
     assert!(!report.is_good());
@@ -92,7 +97,7 @@ async fn a_broker_that_says_400_to_a_missing_version_passes_if_it_says_so() {
             reply.status = 400;
         }
     });
-    let options = Options { missing_version: 400, ..options() };
+    let options = SuiteOptions { missing_version: 400, ..options() };
     assert_good(&examined(Some("small"), Habits::default(), options, spoil).await);
 }
 
@@ -108,7 +113,7 @@ async fn without_a_hold_what_does_not_last_is_skipped_and_not_passed() {
 #[tokio::test]
 async fn all_plans_are_examined_at_the_same_time() {
     let (broker, brake, server) = open(Habits::default(), honest()).await;
-    let all = Options { hold: Some(Arc::new(brake)), parallel: 3, ..options() };
+    let all = SuiteOptions { hold: Some(Arc::new(brake)), parallel: 3, ..options() };
     let report = examine(&broker, None, all).await;
     server.abort();
     let plans: Vec<&str> = report.plans.iter().map(|plan| plan.plan.as_str()).collect();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use engine::store::Ended;
+use engine::store::EndedOperations;
 
 use crate::history::{MINUTE, MINUTES};
 use crate::parts::span;
@@ -29,7 +29,7 @@ pub(super) struct Bar {
 }
 
 impl Chart {
-    pub(super) fn of_finished(minutes: &[Ended]) -> Chart {
+    pub(super) fn of_finished(minutes: &[EndedOperations]) -> Chart {
         let all: u64 = minutes.iter().map(|one| one.count).sum();
         let failed: u64 = minutes.iter().map(|one| one.failed).sum();
         let most = minutes.iter().map(|one| one.count).max().unwrap_or_default();
@@ -47,7 +47,7 @@ impl Chart {
         Chart { title: "Finished per minute", value, top, middle, told, bars }
     }
 
-    pub(super) fn of_durations(minutes: &[Ended]) -> Chart {
+    pub(super) fn of_durations(minutes: &[EndedOperations]) -> Chart {
         let mean = |took: Duration, count: u64| took / u32::try_from(count.max(1)).unwrap_or(u32::MAX);
         let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         let means: Vec<Duration> = minutes.iter().map(|one| mean(one.took, one.count)).collect();
@@ -110,8 +110,8 @@ mod tests {
 
     #[test]
     fn failures_are_a_part_of_their_bar() {
-        let mut minutes = vec![Ended::default(); 60];
-        minutes[59] = Ended { nth: 59, count: 4, failed: 1, took: Duration::from_secs(8) };
+        let mut minutes = vec![EndedOperations::default(); 60];
+        minutes[59] = EndedOperations { nth: 59, count: 4, failed: 1, took: Duration::from_secs(8) };
         let chart = Chart::of_finished(&minutes);
         let shown: Vec<(&str, i64, f64, f64)> =
             chart.bars.iter().map(|bar| (bar.class, bar.x, bar.y, bar.height)).collect();

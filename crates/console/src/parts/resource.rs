@@ -4,12 +4,12 @@ use std::fmt;
 
 use askama::filters::{Html, HtmlSafe, escape};
 
-pub(crate) struct Resource<'a> {
+pub(crate) struct ResourceLink<'a> {
     pub(crate) name: &'a str,
     pub(crate) page: Option<String>,
 }
 
-impl fmt::Display for Resource<'_> {
+impl fmt::Display for ResourceLink<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = escape(self.name, Html).map_err(|_| fmt::Error)?;
         match &self.page {
@@ -19,7 +19,7 @@ impl fmt::Display for Resource<'_> {
     }
 }
 
-impl HtmlSafe for Resource<'_> {}
+impl HtmlSafe for ResourceLink<'_> {}
 
 #[cfg(test)]
 mod tests {

@@ -8,9 +8,9 @@ use engine::{Inspection, OperationId, Phase, WallClock, masked};
 use serde_json::{Value, json};
 use testing::TestEngine;
 
-use crate::service::{Instead, Service, declaration, declare, plan, world};
+use crate::service::{Instead, StepService, declaration, declare, plan, world};
 
-async fn open(service: &Service) -> TestEngine {
+async fn open(service: &StepService) -> TestEngine {
     let builder = TestEngine::plan(Arc::new(MemoryStore::new()), Arc::new(WallClock));
     TestEngine::open(builder.workflow(plan(service)), None).await
 }
@@ -19,8 +19,8 @@ async fn submit(house: &TestEngine) -> OperationId {
     house.submit("acme.database", None, json!({"team": "red", "password": "hunter2"})).await
 }
 
-async fn end(instead: Instead) -> (Service, Inspection) {
-    let service = Service::start().await;
+async fn end(instead: Instead) -> (StepService, Inspection) {
+    let service = StepService::start().await;
     service.next("create", instead);
     let house = open(&service).await;
     let id = submit(&house).await;
@@ -31,7 +31,7 @@ async fn end(instead: Instead) -> (Service, Inspection) {
 
 #[tokio::test]
 async fn a_call_tells_what_the_contract_says_and_secrets_only_where_they_are_named() {
-    let service = Service::start().await;
+    let service = StepService::start().await;
     let house = open(&service).await;
     let id = submit(&house).await;
     let ended = house.finished(id).await;
@@ -120,7 +120,7 @@ async fn an_error_and_a_failure_are_final_and_undone() {
 
 #[tokio::test]
 async fn a_service_that_never_answers_uses_up_its_saved_budget() {
-    let service = Service::start().await;
+    let service = StepService::start().await;
     for _ in 0..50 {
         service.next("run create", Instead::Status(503, ""));
     }
@@ -137,7 +137,7 @@ async fn a_service_that_never_answers_uses_up_its_saved_budget() {
 
 #[tokio::test]
 async fn a_wait_is_polled_and_shows_its_progress_and_a_skip_its_reason() {
-    let service = Service::start().await;
+    let service = StepService::start().await;
     let waits = json!({"outcome": "wait", "after": "5ms", "progress": 40, "reason": "it boots", "facts": {"id": "db-7"}});
     for _ in 0..5 {
         service.next("create", Instead::Answer(waits.clone()));
@@ -161,7 +161,7 @@ async fn a_wait_is_polled_and_shows_its_progress_and_a_skip_its_reason() {
 #[tokio::test]
 async fn a_signal_ends_a_wait_whenever_it_comes_and_reaches_no_other_operation() {
     let (house, declarations, _) = world().await;
-    let service = Service::start().await;
+    let service = StepService::start().await;
     declare(&declarations, &declaration(&service.url)).await;
     let waits = || Instead::Answer(json!({"outcome": "wait", "signal": "approved", "within": "1h"}));
     service.next("create", waits());
@@ -188,7 +188,7 @@ async fn a_signal_ends_a_wait_whenever_it_comes_and_reaches_no_other_operation()
 #[tokio::test]
 async fn a_limit_lets_no_more_calls_through_at_a_time() {
     let (house, declarations, _) = world().await;
-    let service = Service::start().await;
+    let service = StepService::start().await;
     let text = declaration(&service.url)
         .replace("timeout: 300ms, sees", "timeout: 20s, sees")
         .replace("limit: 2", "limit: 1");

@@ -8,9 +8,9 @@ use std::sync::Arc;
 use testing::TestEngine;
 use testing::workflow_test::{self, WorkflowTest};
 
-use crate::service::{Instead, SECRET, Service, declaration, front, parse, plan};
+use crate::service::{Instead, SECRET, StepService, declaration, front, parse, plan};
 
-struct OverHttp(Service);
+struct OverHttp(StepService);
 
 #[async_trait]
 impl WorkflowTest for OverHttp {
@@ -29,14 +29,14 @@ impl WorkflowTest for OverHttp {
     }
 
     async fn clear(&self) {
-        *self.0.ledger.lock().unwrap() = crate::service::Ledger::default();
+        *self.0.ledger.lock().unwrap() = crate::service::CallLedger::default();
     }
 }
 
 /// Every step twice, every undo twice, a failure at every step, and a kill before and after every save.
 #[tokio::test]
 async fn a_declared_workflow_passes_all_workflow_tests() {
-    let over_http = OverHttp(Service::start().await);
+    let over_http = OverHttp(StepService::start().await);
     workflow_test::check_all(&over_http).await;
 }
 
@@ -46,7 +46,7 @@ async fn an_answer_that_is_lost_at_any_call_doubles_nothing() {
     let steps = ["reserve", "look", "create", "grow", "finish"];
     for lost in steps {
         for instead in [Instead::DoAndCut, Instead::Cut, Instead::Hang, Instead::Status(502, "")] {
-            let service = Service::start().await;
+            let service = StepService::start().await;
             let text = declaration(&service.url).replace("title:", "timeout: 300ms, title:");
             let text = text.replacen("timeout: 300ms, title: Database", "title: Database", 1);
             let text = text.replace("timeout: 300ms, sees", "sees");
@@ -73,7 +73,7 @@ async fn an_answer_that_is_lost_at_any_call_doubles_nothing() {
 #[tokio::test]
 async fn an_answer_to_undo_that_is_lost_leaves_nothing() {
     for lost in ["reserve", "create", "grow"] {
-        let service = Service::start().await;
+        let service = StepService::start().await;
         let house = TestEngine::open(TestEngine::plan(store(), clock()).workflow(plan(&service)), None).await;
         service.next("finish", Instead::Answer(json!({"outcome": "fail", "reason": "no room"})));
         service.next(&format!("undo {lost}"), Instead::DoAndCut);
@@ -114,7 +114,7 @@ async fn what_must_happen_once_waits_for_a_person_when_its_answer_is_lost() {
         (Instead::RetryAfter(0), false),
         (Instead::Status(429, ""), false),
     ] {
-        let service = Service::start().await;
+        let service = StepService::start().await;
         service.next("create", instead);
         let house = TestEngine::open(
             TestEngine::plan(store(), clock()).workflow(compile_quick(&text(&service.url))),

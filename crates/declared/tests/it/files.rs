@@ -5,12 +5,12 @@ use std::fs;
 use declared::files::Folder;
 use serde_json::json;
 
-use crate::service::{SECRET, Service, declaration, world};
+use crate::service::{SECRET, StepService, declaration, world};
 
 #[tokio::test]
 async fn a_file_is_read_when_it_changes_and_a_wrong_one_keeps_the_version_before() {
     let (house, declarations, _) = world().await;
-    let service = Service::start().await;
+    let service = StepService::start().await;
     let dir = tempfile::tempdir().unwrap();
     let (file, secret) = (dir.path().join("acme.yaml"), dir.path().join("acme.secret"));
     let text = declaration(&service.url) + "secret_file: acme.secret\n";

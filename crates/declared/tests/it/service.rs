@@ -35,7 +35,7 @@ pub(crate) enum Instead {
 }
 
 #[derive(Default)]
-pub(crate) struct Ledger {
+pub(crate) struct CallLedger {
     /// The key and the step of each effect that stands.
     pub(crate) standing: BTreeMap<String, String>,
     /// Every effect that was ever made.
@@ -45,16 +45,16 @@ pub(crate) struct Ledger {
 }
 
 #[derive(Clone, Default)]
-pub(crate) struct Service {
-    pub(crate) ledger: Arc<Mutex<Ledger>>,
+pub(crate) struct StepService {
+    pub(crate) ledger: Arc<Mutex<CallLedger>>,
     pub(crate) url: String,
 }
 
-impl Service {
-    pub(crate) async fn start() -> Service {
+impl StepService {
+    pub(crate) async fn start() -> StepService {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/", listener.local_addr().unwrap());
-        let service = Service { url, ..Service::default() };
+        let service = StepService { url, ..StepService::default() };
         let shared = service.clone();
         let router = Router::new().fallback(any(move |headers: HeaderMap, body: Bytes| {
             let shared = shared.clone();
@@ -182,7 +182,7 @@ pub(crate) fn parse(text: &str) -> Declaration {
     Declaration::parse(text, Reach::default()).unwrap_or_else(|wrong| panic!("{wrong}"))
 }
 
-pub(crate) fn plan(service: &Service) -> Plan<DeclaredWorkflow> {
+pub(crate) fn plan(service: &StepService) -> Plan<DeclaredWorkflow> {
     compile(parse(&declaration(&service.url)), 1, &front(), SECRET.into())
 }
 

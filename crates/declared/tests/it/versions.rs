@@ -8,12 +8,12 @@ use engine::{Phase, SubmitError, WallClock};
 use serde_json::{Value, json};
 use testing::TestEngine;
 
-use crate::service::{Instead, SECRET, Service, declaration, declare, world};
+use crate::service::{Instead, SECRET, StepService, declaration, declare, world};
 
 #[tokio::test]
 async fn a_hundred_operations_end_with_their_own_versions_through_a_change_and_a_rollback() {
     let (house, declarations, _) = world().await;
-    let service = Service::start().await;
+    let service = StepService::start().await;
     let first = declaration(&service.url);
     let second = first.replace("name: create,", "name: build,").replace("has create.key", "has build.key");
     let mut ids = Vec::new();
@@ -48,7 +48,7 @@ async fn a_hundred_operations_end_with_their_own_versions_through_a_change_and_a
 #[tokio::test]
 async fn a_replica_learns_of_a_declaration_through_the_database() {
     let (house, declarations, store) = world().await;
-    let service = Service::start().await;
+    let service = StepService::start().await;
     let other = TestEngine::open(TestEngine::plan(store, Arc::new(WallClock)), None).await;
     let client = StepClient::new(Reach::default()).unwrap();
     let others = Declarations::new(other.engine.clone(), client);
@@ -77,7 +77,7 @@ async fn a_replica_learns_of_a_declaration_through_the_database() {
 #[tokio::test]
 async fn old_versions_are_forgotten_unless_an_operation_needs_them() {
     let (house, declarations, _) = world().await;
-    let service = Service::start().await;
+    let service = StepService::start().await;
     let text =
         |number: u32| declaration(&service.url).replace("deadline: 2h", &format!("deadline: {number}h"));
     for number in 1..=40 {
@@ -103,7 +103,7 @@ async fn old_versions_are_forgotten_unless_an_operation_needs_them() {
 #[tokio::test]
 async fn params_are_checked_completed_and_never_repeated() {
     let (house, declarations, _) = world().await;
-    let service = Service::start().await;
+    let service = StepService::start().await;
     declare(&declarations, &declaration(&service.url)).await;
     let submit = async |params: Value, resource: Option<&str>| {
         let command = engine::Command {
@@ -143,7 +143,7 @@ async fn params_are_checked_completed_and_never_repeated() {
 #[tokio::test]
 async fn sources_do_not_change_each_others_workflows_and_a_new_secret_is_no_new_version() {
     let (house, declarations, _) = world().await;
-    let service = Service::start().await;
+    let service = StepService::start().await;
     let declaration = declarations.check(&declaration(&service.url)).unwrap();
     let missing = declarations.declare(&declaration, None, "ann", &Source::Api).await.unwrap_err();
     assert!(missing.to_string().contains("secret is missing"), "{missing}");

@@ -6,6 +6,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::Engine;
+use crate::engine_context::Lease;
 use crate::event::{Body, Event, PlanVersion};
 use crate::ids::OperationId;
 use crate::phase::{Phase, PhaseVerb};
@@ -193,8 +194,14 @@ impl Engine {
             beside,
             supersedes,
         };
-        let mut guard = OwnershipGuard { worker: &self.worker, id, is_needed: host.is_some() };
-        let receipt = engine_context.store.commit(Write::Create(Box::new(create.clone()))).await?;
+        self.save(create, host).await
+    }
+
+    /// Saves a new operation and begins it, here if this node may.
+    async fn save(&self, create: Create, host: Option<Arc<Lease>>) -> Result<AcceptedOperation, SubmitError> {
+        let mut guard = OwnershipGuard { worker: &self.worker, id: create.id, is_needed: host.is_some() };
+        let receipt =
+            self.worker.engine_context.store.commit(Write::Create(Box::new(create.clone()))).await?;
         guard.end();
         match receipt {
             Receipt::Repeated(id) => Ok(AcceptedOperation { id, repeated: true }),
@@ -202,10 +209,11 @@ impl Engine {
             Receipt::Busy(operation) => Err(SubmitError::Busy { operation }),
             Receipt::Changed => Err(SubmitError::Changed),
             _ => {
-                engine_context.event_feed.tell(id, 1);
+                self.worker.engine_context.event_feed.tell(create.id, 1);
                 if let Some((other, _)) = &create.supersedes {
                     self.worker.fetch_request(*other);
                 }
+                let (id, now) = (create.id, create.created_at);
                 match host {
                     Some(lease) => self.worker.take_on(first_claim(create), lease),
                     None => self.worker.wake(now),

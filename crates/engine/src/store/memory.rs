@@ -19,8 +19,8 @@ use tokio::sync::Notify;
 use self::people::People;
 use self::resources::Resources;
 use super::{
-    Claims, ControlRequest, Ended, OperationDetail, OperationQuery, Ownership, Receipt, ResourcePage,
-    ResourceQuery, ResourceRow, Stats, Store, StoreError, Summary, Write,
+    Claims, ControlRequest, EndedOperations, OperationDetail, OperationQuery, Ownership, Receipt,
+    ResourcePage, ResourceQuery, ResourceRow, Stats, Store, StoreError, Summary, Write,
 };
 use crate::access::{AuditRow, TokenRow};
 use crate::clock::Timestamp;
@@ -261,15 +261,20 @@ impl Store for MemoryStore {
         Ok(self.tables().resources.page(query))
     }
 
-    async fn history(&self, from: Timestamp, span: Duration, limit: usize) -> Result<Vec<Ended>, StoreError> {
+    async fn history(
+        &self,
+        from: Timestamp,
+        span: Duration,
+        limit: usize,
+    ) -> Result<Vec<EndedOperations>, StoreError> {
         let tables = self.tables();
         let ends = tables.archive.values().filter_map(|row| Some((row.summary.finished_at?, &row.summary)));
         let mut ends: Vec<_> = ends.filter(|(at, _)| *at >= from).collect();
         ends.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
-        let mut found: BTreeMap<u32, Ended> = BTreeMap::new();
+        let mut found: BTreeMap<u32, EndedOperations> = BTreeMap::new();
         for (at, summary) in ends.into_iter().take(limit) {
             let nth = u32::try_from(at.since(from).as_micros() / span.as_micros().max(1)).unwrap_or(u32::MAX);
-            let ended = found.entry(nth).or_insert(Ended { nth, ..Ended::default() });
+            let ended = found.entry(nth).or_insert(EndedOperations { nth, ..EndedOperations::default() });
             ended.count += 1;
             ended.failed += u64::from(summary.phase != Phase::Succeeded);
             ended.took += at.since(summary.created_at);

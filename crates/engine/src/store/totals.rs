@@ -16,7 +16,7 @@ pub struct Total {
 
 /// The operations that ended in one span of time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Ended {
+pub struct EndedOperations {
     /// Counted from the first moment that was asked for.
     pub nth: u32,
     pub count: u64,

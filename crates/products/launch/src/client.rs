@@ -23,7 +23,7 @@ use app::client::{Address, CallResult};
 #[cfg(test)]
 pub(crate) use launch::tests::launch as launch_with;
 
-pub(crate) type Launch = WithUnknownFields<types::Launch>;
+pub(crate) type LaunchDetails = WithUnknownFields<types::Launch>;
 pub(crate) type Image = WithUnknownFields<images::Image>;
 pub(crate) type Item = WithUnknownFields<InventoryItem>;
 
@@ -49,7 +49,7 @@ pub(crate) struct LaunchClient {
 /// A launch and the name of this version of it.
 #[derive(Debug, Clone)]
 pub(crate) struct Version {
-    pub(crate) launch: Launch,
+    pub(crate) launch: LaunchDetails,
     pub(crate) etag: Option<String>,
 }
 
@@ -93,12 +93,12 @@ impl LaunchClient {
     }
 
     /// The same key with the same body is the same launch.
-    pub(crate) async fn create(&self, request: &NewLaunch, key: &str) -> CallResult<Launch> {
+    pub(crate) async fn create(&self, request: &NewLaunch, key: &str) -> CallResult<LaunchDetails> {
         let call = self.http.request(Method::POST, &["launches"])?.header("Idempotency-Key", key);
         call.json(&given(request)).read().await
     }
 
-    pub(crate) async fn launch(&self, name: &str) -> CallResult<Launch> {
+    pub(crate) async fn launch(&self, name: &str) -> CallResult<LaunchDetails> {
         self.http.get(&["launches", name]).await
     }
 
@@ -123,7 +123,7 @@ impl LaunchClient {
         Ok(Some(Version { launch: answer.json()?, etag }))
     }
 
-    pub(crate) async fn launches(&self, query: &[(&str, String)]) -> CallResult<ListPage<Launch>> {
+    pub(crate) async fn launches(&self, query: &[(&str, String)]) -> CallResult<ListPage<LaunchDetails>> {
         self.list("launches", query).await
     }
 
@@ -131,18 +131,18 @@ impl LaunchClient {
         &self,
         name: &str,
         parameters: &NewParameters,
-    ) -> CallResult<Launch> {
+    ) -> CallResult<LaunchDetails> {
         self.http.post(&["launches", name, "parameters"], &given(parameters)).await
     }
 
     /// `terminate` says that its instances may be lost.
-    pub(crate) async fn cancel(&self, name: &str, terminate: bool) -> CallResult<Launch> {
+    pub(crate) async fn cancel(&self, name: &str, terminate: bool) -> CallResult<LaunchDetails> {
         let request = self.http.request(Method::POST, &["launches", name, "cancel"])?;
         request.query(&[("terminate", terminate)]).read().await
     }
 
     /// `verb` is `retry`, `cleanup` or `detach`.
-    pub(crate) async fn ask(&self, name: &str, verb: &str) -> CallResult<Launch> {
+    pub(crate) async fn ask(&self, name: &str, verb: &str) -> CallResult<LaunchDetails> {
         self.http.request(Method::POST, &["launches", name, verb])?.read().await
     }
 

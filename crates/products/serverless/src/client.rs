@@ -3,7 +3,7 @@
 mod credentials;
 mod runtime;
 
-use crate::api::wire::{OperationState, Progress, RuntimeOperation};
+use crate::api::wire::{OperationState, RuntimeOperation, RuntimeProgress};
 use api::CognitBody;
 use api::client::{Api, Auth, CallError, Client, ErrorFormat, Request};
 use reqwest::{Method, StatusCode};
@@ -73,14 +73,14 @@ impl ServerlessClient {
     }
 
     pub(crate) async fn operation(&self, id: Uuid) -> CallResult<RuntimeOperation> {
-        let progress: Progress = self.http.get(&["operations", &id.to_string()]).await?;
+        let progress: RuntimeProgress = self.http.get(&["operations", &id.to_string()]).await?;
         Ok(progress.operation)
     }
 }
 
 /// The answer comes at once, so that a change survives the connection on which it was asked for.
 async fn change(request: Request<'_>) -> CallResult<RuntimeOperation> {
-    let progress: Progress = request.header("Prefer", "respond-async").read().await?;
+    let progress: RuntimeProgress = request.header("Prefer", "respond-async").read().await?;
     Ok(progress.operation)
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::api::ServerlessApiParts;
 use crate::model::Serverless;
-use ::opennebula::{NebulaCredentials, Options};
+use ::opennebula::{NebulaCredentials, OpenNebulaOptions};
 use anyhow::{Context, Result};
 
 use crate::engine_conf::as_engine_conf;
@@ -32,14 +32,19 @@ impl Nebula {
     /// `sandbox` stands in for what has no address.
     pub(crate) fn connect(settings: &Settings, sandbox: Option<&str>) -> Result<Nebula> {
         let (place, is_sandbox) = match (&settings.oned, &settings.oneflow, sandbox) {
-            (Some(oned), Some(oneflow), _) => (Options::new(oned.as_str(), oneflow.as_str()), false),
-            (_, _, Some(sandbox)) => (Options::beside(sandbox), true),
-            _ => (Options::new(ONED, ONEFLOW), false),
+            (Some(oned), Some(oneflow), _) => {
+                (OpenNebulaOptions::new(oned.as_str(), oneflow.as_str()), false)
+            }
+            (_, _, Some(sandbox)) => (OpenNebulaOptions::beside(sandbox), true),
+            _ => (OpenNebulaOptions::new(ONED, ONEFLOW), false),
         };
-        let options =
-            Options { connections: settings.connections, timeout: settings.call_timeout.get(), ..place };
+        let options = OpenNebulaOptions {
+            connections: settings.connections,
+            timeout: settings.call_timeout.get(),
+            ..place
+        };
         let serverless = Arc::new(Serverless::new(&options, settings.made.clone())?);
-        let Options { oned, oneflow, .. } = options;
+        let OpenNebulaOptions { oned, oneflow, .. } = options;
         Ok(Nebula { serverless, oned, oneflow, is_sandbox })
     }
 

@@ -9,7 +9,7 @@ mod resize;
 mod show;
 mod try_it;
 
-use crate::api::wire::{Progress, ServerlessRuntime, State};
+use crate::api::wire::{RuntimeProgress, ServerlessRuntime, State};
 use api::client::ErrorFormat;
 use api::types::OperationDetail;
 use axum::Router;
@@ -110,7 +110,7 @@ fn size(megabytes: Option<&u32>) -> String {
 
 /// The operation that was begun.
 fn begun(answer: &ApiResponse) -> Result<Uuid, PageError> {
-    Ok(answer.json::<Progress>()?.operation.id)
+    Ok(answer.json::<RuntimeProgress>()?.operation.id)
 }
 
 #[cfg(test)]

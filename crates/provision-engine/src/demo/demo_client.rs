@@ -1,7 +1,7 @@
 //! A device in front of the API for serverless runtimes. It comes over loopback, as a user of the sandbox's
 //! OpenNebula.
 
-use ::serverless::api::wire::{Progress, RuntimeOperation};
+use ::serverless::api::wire::{RuntimeOperation, RuntimeProgress};
 use anyhow::{Context, Result, ensure};
 use reqwest::{Client, Method, RequestBuilder, StatusCode};
 use serde::Deserialize;
@@ -47,7 +47,7 @@ impl DemoClient {
 
     pub async fn operation(&self, id: Uuid) -> Result<RuntimeOperation> {
         let request = self.request(Method::GET, &format!("{RUNTIMES}/operations/{id}"));
-        let progress: Progress = answer(request, StatusCode::OK).await?;
+        let progress: RuntimeProgress = answer(request, StatusCode::OK).await?;
         Ok(progress.operation)
     }
 
@@ -65,7 +65,7 @@ impl DemoClient {
     /// The operation that a change has begun, for which no request waits.
     pub async fn begun(request: RequestBuilder) -> Result<RuntimeOperation> {
         let request = request.header("Prefer", "respond-async");
-        let progress: Progress = answer(request, StatusCode::ACCEPTED).await?;
+        let progress: RuntimeProgress = answer(request, StatusCode::ACCEPTED).await?;
         Ok(progress.operation)
     }
 

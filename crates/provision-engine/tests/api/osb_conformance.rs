@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ::runtimes::api::osb::OsbSettings;
-use conformance::{BrokerTarget, CheckOutcome, HoldSwitch, Options, examine};
+use conformance::{BrokerTarget, CheckOutcome, HoldSwitch, SuiteOptions, examine};
 use engine::prelude::{SecretString, async_trait};
 use tokio::net::TcpListener;
 
@@ -27,7 +27,7 @@ impl HoldSwitch for Curtain {
     }
 }
 
-async fn examined(osb: OsbSettings, options: Options) {
+async fn examined(osb: OsbSettings, options: SuiteOptions) {
     let world = broker_with(settings(osb)).await;
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -37,7 +37,7 @@ async fn examined(osb: OsbSettings, options: Options) {
     let hold: Option<Arc<dyn HoldSwitch>> = Some(Arc::new(Curtain(Arc::clone(&world.levers))));
     let prefixes = vec!["/oauth".into(), "/oauth/cf-eu10".into()];
     let broker = BrokerTarget { url, user: "cf".into(), password };
-    let report = examine(&broker, None, Options { hold, prefixes, ..options }).await;
+    let report = examine(&broker, None, SuiteOptions { hold, prefixes, ..options }).await;
     server.abort();
     let failed = report.checks().filter(|check| matches!(check.outcome, CheckOutcome::Failed(_)));
     let failed: Vec<&str> =
@@ -47,11 +47,11 @@ async fn examined(osb: OsbSettings, options: Options) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_broker_conforms() {
-    examined(OsbSettings::default(), Options::default()).await;
+    examined(OsbSettings::default(), SuiteOptions::default()).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_broker_conforms_where_what_is_deleted_is_gone() {
     let osb = OsbSettings { gone: true, ..OsbSettings::default() };
-    examined(osb, Options { gone: true, ..Options::default() }).await;
+    examined(osb, SuiteOptions { gone: true, ..SuiteOptions::default() }).await;
 }

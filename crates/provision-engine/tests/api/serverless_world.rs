@@ -3,7 +3,7 @@
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use ::opennebula::Options;
+use ::opennebula::OpenNebulaOptions;
 use ::serverless::api::ServerlessApi;
 use ::serverless::api::ServerlessApiParts;
 use ::serverless::model::{CallerCredentials, Serverless, ServerlessSettings};
@@ -68,9 +68,9 @@ pub(crate) async fn nebula() -> ServerlessFixture {
 
 pub(crate) async fn nebula_with(fixture_options: FixtureOptions) -> ServerlessFixture {
     let sandbox = Sandbox::start("127.0.0.1:0".parse().unwrap()).await.unwrap();
-    let options = Options {
+    let options = OpenNebulaOptions {
         timeout: fixture_options.call_timeout,
-        ..Options::new(sandbox.oned_url(), sandbox.oneflow_url())
+        ..OpenNebulaOptions::new(sandbox.oned_url(), sandbox.oneflow_url())
     };
     let store = Arc::new(ShakyStore::default());
     let serverless = Arc::new(Serverless::new(&options, fixture_options.settings).unwrap());

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use engine::prelude::async_trait;
 use engine::store::{
-    Claims, ControlRequest, Ended, MemoryStore, OperationDetail, OperationQuery, Receipt, ResourcePage,
-    ResourceQuery, ResourceRow, Stats, Store, StoreError, Summary, Write,
+    Claims, ControlRequest, EndedOperations, MemoryStore, OperationDetail, OperationQuery, Receipt,
+    ResourcePage, ResourceQuery, ResourceRow, Stats, Store, StoreError, Summary, Write,
 };
 use engine::{
     AccessStore, AdminChange, AuditRow, DraftRow, Event, NodeId, OperationId, PeopleStore, ProofKind,
@@ -124,7 +124,12 @@ impl Store for ShakyStore {
         tokio::task::yield_now().await;
         found
     }
-    async fn history(&self, from: Timestamp, span: Duration, limit: usize) -> Result<Vec<Ended>, StoreError> {
+    async fn history(
+        &self,
+        from: Timestamp,
+        span: Duration,
+        limit: usize,
+    ) -> Result<Vec<EndedOperations>, StoreError> {
         self.ask(false).await?;
         self.inner.history(from, span, limit).await
     }

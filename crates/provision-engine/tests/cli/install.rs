@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use ::opennebula::Options;
+use ::opennebula::OpenNebulaOptions;
 use rustix::process::{Pid, Signal};
 use serde_json::Value;
 
@@ -169,7 +169,7 @@ fn it_installs_starts_serves_restarts_stops_and_is_gone_again() {
 
     let place = DataDirectory::new();
     let sandbox = Sandbox::start(&place);
-    let Options { oned, oneflow, .. } = Options::beside(&sandbox.url);
+    let OpenNebulaOptions { oned, oneflow, .. } = OpenNebulaOptions::beside(&sandbox.url);
     root.edit(":one_xmlrpc:", &format!(":one_xmlrpc: {oned}"));
     root.edit(":oneflow_server:", &format!(":oneflow_server: {oneflow}"));
     root.edit(":host:", ":host: 127.0.0.1");

@@ -8,7 +8,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::stage::{DataDirectory, until};
-use broker::{Say, ScriptedBroker, say};
+use broker::{Say, ScriptedBroker, catalog, say};
 
 const INSTANCE: &str = "/v2/service_instances/i1";
 const LAST: &str = "GET /v2/service_instances/i1/last_operation";
@@ -20,30 +20,6 @@ fn start() -> ScriptedBroker {
     broker.says("GET /v2/catalog", [say(200, catalog())]);
     broker.says(&format!("GET {INSTANCE}"), [say(200, json!({"service_id": "s1", "plan_id": "p2"}))]);
     broker
-}
-
-fn catalog() -> Value {
-    let schema = json!({
-        "$schema": "http://json-schema.org/draft-04/schema#", "type": "object", "required": ["name"],
-        "additionalProperties": false,
-        "properties": {
-            "name": {"type": "string"},
-            "nodes": {"type": "integer", "minimum": 3, "maximum": 20, "default": 3},
-            "region": {"type": "string", "enum": ["eu", "us"]},
-        },
-    });
-    let schemas =
-        json!({"service_instance": {"create": {"parameters": schema}, "update": {"parameters": schema}}});
-    json!({"services": [
-        {"id": "s1", "name": "runtime", "description": "d", "bindable": false, "instances_retrievable": true,
-         "bindings_retrievable": true, "dashboard_client": {"id": "c", "secret": "s3cret", "redirect_uri": "u"},
-         "plans": [
-            {"id": "p1", "name": "small", "description": "a small one", "free": false, "schemas": schemas},
-            {"id": "p2", "name": "large", "description": "a large one", "bindable": true, "schemas": schemas},
-        ]},
-        {"id": "s2", "name": "database", "description": "d", "bindable": true,
-         "plans": [{"id": "p3", "name": "small", "description": "rows"}]},
-    ]})
 }
 
 fn going(text: &str) -> Say {

@@ -1,7 +1,7 @@
 //! `serverless`, the acts of the demonstration with functions, and what is found lost, with the real program.
 
 use ::opennebula::{
-    AttributeName, NebulaCredentials, NebulaTemplate, OpenNebula, Options, RUNTIME_DOCUMENT, Text,
+    AttributeName, NebulaCredentials, NebulaTemplate, OpenNebula, OpenNebulaOptions, RUNTIME_DOCUMENT, Text,
 };
 use engine::secret::SecretString;
 use reqwest::Method;
@@ -26,7 +26,7 @@ impl ServerlessCli {
             .env("PROVISION_ENGINE_ONE_USER", USER)
             .env("PROVISION_ENGINE_ONE_PASSWORD", PASSWORD);
         let sandbox = Sandbox::start(&place);
-        let Options { oned, oneflow, .. } = Options::beside(&sandbox.url);
+        let OpenNebulaOptions { oned, oneflow, .. } = OpenNebulaOptions::beside(&sandbox.url);
         let place = place
             .env("PROVISION_ENGINE_SERVERLESS__ONED", oned)
             .env("PROVISION_ENGINE_SERVERLESS__ONEFLOW", oneflow)
@@ -228,7 +228,7 @@ fn the_same_key_leads_to_the_same_runtime_and_a_wait_survives_a_restart() {
 fn as_user<T>(sandbox: &str, act: impl AsyncFnOnce(OpenNebula, NebulaCredentials) -> T) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        let nebula = OpenNebula::new(&Options::beside(sandbox)).unwrap();
+        let nebula = OpenNebula::new(&OpenNebulaOptions::beside(sandbox)).unwrap();
         act(nebula, NebulaCredentials::new(USER, SecretString::from(PASSWORD)).unwrap()).await
     })
 }

@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use ::opennebula::Options;
+use ::opennebula::OpenNebulaOptions;
 use serde_json::Value;
 
 use crate::engine_conf::get;
@@ -63,8 +63,8 @@ impl ConfigSource {
         }
     }
 
-    fn place(self, at: &Options) -> DataDirectory {
-        let Options { oned, oneflow, .. } = at;
+    fn place(self, at: &OpenNebulaOptions) -> DataDirectory {
+        let OpenNebulaOptions { oned, oneflow, .. } = at;
         let place = DataDirectory::new();
         match self {
             ConfigSource::Bare | ConfigSource::Flag => place,
@@ -165,9 +165,9 @@ fn only_the_command_line_or_no_configuration_at_all_starts_the_sandbox() {
             let case = format!("{source:?}, OpenNebula {nebula:?}");
             let later = format!("http://127.0.0.1:{}", free_ports());
             let at = match nebula {
-                Nebula::There => Options::beside(&sandbox.url),
-                Nebula::Absent => Options::beside("http://127.0.0.1:1"),
-                Nebula::Late => Options::beside(&later),
+                Nebula::There => OpenNebulaOptions::beside(&sandbox.url),
+                Nebula::Absent => OpenNebulaOptions::beside("http://127.0.0.1:1"),
+                Nebula::Late => OpenNebulaOptions::beside(&later),
             };
             let place = source.place(&at);
             let server = place.serve(source.flags());

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use ::opennebula::Options;
+use ::opennebula::OpenNebulaOptions;
 use engine::{Clock, WallClock};
 use reqwest::Method;
 use rusqlite::Connection;
@@ -152,7 +152,7 @@ fn shift(value: &mut Value, by: i64) {
 fn operations_of_an_older_release_are_finished() {
     let place = unpacked();
     let sandbox = Sandbox::start(&place);
-    let Options { oned, oneflow, .. } = Options::beside(&sandbox.url);
+    let OpenNebulaOptions { oned, oneflow, .. } = OpenNebulaOptions::beside(&sandbox.url);
     let place = place
         .env("PROVISION_ENGINE_SERVERLESS__ONED", oned)
         .env("PROVISION_ENGINE_SERVERLESS__ONEFLOW", oneflow);

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ::opennebula::Options;
+use ::opennebula::OpenNebulaOptions;
 use ::runtimes::workflows::provision;
 use ::serverless::model::{Serverless, ServerlessSettings, SrAuth};
 use ::serverless::workflows::create;
@@ -32,6 +32,6 @@ fn the_tables_in_the_guides_are_the_plans() {
     let drivers = with_all_steps(dir.path());
     check("runtimes.md", "runtime.provision", &provision::plan(&drivers).describe());
     let settings = ServerlessSettings { sr_auth: SrAuth::Token, ..ServerlessSettings::default() };
-    let serverless = Serverless::new(&Options::beside("http://127.0.0.1:1"), settings).unwrap();
+    let serverless = Serverless::new(&OpenNebulaOptions::beside("http://127.0.0.1:1"), settings).unwrap();
     check("serverless.md", "serverless.create", &create::plan(&serverless.into()).describe());
 }

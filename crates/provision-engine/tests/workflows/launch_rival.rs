@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use engine::store::{
-    Claims, ControlRequest, Ended, Expect, MemoryStore, OperationDetail, OperationQuery, Receipt,
+    Claims, ControlRequest, EndedOperations, Expect, MemoryStore, OperationDetail, OperationQuery, Receipt,
     RecordUpdate, ResourcePage, ResourceQuery, ResourceRow, ResourceWrite, Stats, Store, StoreError, Summary,
     Write,
 };
@@ -90,7 +90,12 @@ impl Store for Rival {
         self.inner.resources(query).await
     }
 
-    async fn history(&self, from: Timestamp, span: Duration, limit: usize) -> Result<Vec<Ended>, StoreError> {
+    async fn history(
+        &self,
+        from: Timestamp,
+        span: Duration,
+        limit: usize,
+    ) -> Result<Vec<EndedOperations>, StoreError> {
         self.inner.history(from, span, limit).await
     }
 

@@ -10,17 +10,17 @@ use engine::{Phase, PhaseVerb};
 use serde_json::{Value, json};
 use testing::workflow_test::{self, WorkflowTest};
 
-use crate::notice_post::{ID, Post, engine_with, finished, launch_succeeded};
+use crate::notice_post::{ID, NoticePost, engine_with, finished, launch_succeeded};
 
 #[tokio::test]
 async fn passes_all_workflow_tests() {
-    let post = Post::open().await;
+    let post = NoticePost::open().await;
     workflow_test::check_all(&post).await;
 }
 
 #[tokio::test]
 async fn a_launch_is_told_to_everyone_once_in_the_words_of_the_platform() {
-    let post = Post::open().await;
+    let post = NoticePost::open().await;
     let test_engine = post.test_engine().await;
     for _ in 0..2 {
         notice::post(&test_engine.engine, &launch_succeeded()).await.unwrap();
@@ -57,7 +57,7 @@ async fn a_launch_is_told_to_everyone_once_in_the_words_of_the_platform() {
 
 #[tokio::test]
 async fn the_state_of_a_source_is_told_to_the_platform_alone() {
-    let post = Post::open().await;
+    let post = NoticePost::open().await;
     let test_engine = post.test_engine().await;
     let error = Some("cannot log in".into());
     let about = NoticeSubject::SourceStatus { application: "77".into(), is_available: false, error };
@@ -84,7 +84,7 @@ async fn the_state_of_a_source_is_told_to_the_platform_alone() {
 
 #[tokio::test]
 async fn a_lost_answer_brings_the_same_notice_again() {
-    let post = Post::open().await;
+    let post = NoticePost::open().await;
     post.call("POST", "/faults", json!({"system": "inbox", "kind": "drop_after"})).await;
     let test_engine = engine_with(&post.webhook_alone()).await;
     notice::post(&test_engine.engine, &launch_succeeded()).await.unwrap();
@@ -100,7 +100,7 @@ async fn a_lost_answer_brings_the_same_notice_again() {
 
 #[tokio::test]
 async fn failure_is_tried_again_and_an_error_is_left_for_an_operator() {
-    let post = Post::open().await;
+    let post = NoticePost::open().await;
     for fault in [json!({"status": 500, "times": 3}), json!({"status": 422})] {
         let mut fault = fault;
         (fault["system"], fault["kind"]) = (json!("inbox"), json!("error"));
@@ -123,7 +123,7 @@ async fn failure_is_tried_again_and_an_error_is_left_for_an_operator() {
 
 #[tokio::test]
 async fn what_one_has_heard_is_not_repeated_while_the_other_is_deaf() {
-    let post = Post::open().await;
+    let post = NoticePost::open().await;
     post.call("POST", "/faults", json!({"system": "inbox", "kind": "error", "times": 3})).await;
     let test_engine = post.test_engine().await;
     let id = test_engine.submit("notice.deliver", None, json!(launch_succeeded())).await;
@@ -134,7 +134,7 @@ async fn what_one_has_heard_is_not_repeated_while_the_other_is_deaf() {
 
 #[tokio::test]
 async fn a_way_that_is_blocked_does_not_hold_up_the_other() {
-    let post = Post::open().await;
+    let post = NoticePost::open().await;
     let test_engine = post.test_engine().await;
     post.call("PUT", "/kafka", json!({"down": true})).await;
     notice::post(&test_engine.engine, &launch_succeeded()).await.unwrap();

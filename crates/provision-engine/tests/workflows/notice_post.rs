@@ -19,14 +19,14 @@ use uuid::Uuid;
 
 pub(crate) const ID: Uuid = Uuid::from_u128(7);
 
-pub(crate) struct Post {
+pub(crate) struct NoticePost {
     pub(crate) sandbox: Sandbox,
     pub(crate) notices: Notices,
     http: reqwest::Client,
 }
 
-impl Post {
-    pub(crate) async fn open() -> Post {
+impl NoticePost {
+    pub(crate) async fn open() -> NoticePost {
         let sandbox = Sandbox::start("127.0.0.1:0".parse().unwrap()).await.unwrap();
         let options =
             KafkaOptions { brokers: sandbox.kafka(), group: "test".into(), ..KafkaOptions::default() };
@@ -36,7 +36,7 @@ impl Post {
             max: Duration::from_millis(20),
             budget: Duration::from_secs(60),
         };
-        Post { notices: Notices { retries: hasty, ..notices }, sandbox, http: reqwest::Client::new() }
+        NoticePost { notices: Notices { retries: hasty, ..notices }, sandbox, http: reqwest::Client::new() }
     }
 
     pub(crate) async fn test_engine(&self) -> TestEngine {
@@ -103,7 +103,7 @@ pub(crate) fn launch_succeeded() -> Notice {
 }
 
 #[async_trait]
-impl WorkflowTest for Post {
+impl WorkflowTest for NoticePost {
     type Workflow = Deliver;
 
     fn plan(&self) -> Plan<Deliver> {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ::opennebula::{OpenNebula, Options};
+use ::opennebula::{OpenNebula, OpenNebulaOptions};
 use ::serverless::model::orphans::Cleaned;
 use ::serverless::model::sweep::Sweep;
 use ::serverless::model::{Serverless, ServerlessSettings};
@@ -43,8 +43,8 @@ const LOOKS_MAX: usize = 1500;
 /// A site where OneFlow carries out the first call for a service long after the engine has made the second one.
 async fn stalling() -> ServerlessSite {
     let mut site = ServerlessSite::start().await;
-    let Options { oned, oneflow, .. } = Options::beside(&site.world.url());
-    let options = Options { timeout: CALL, ..Options::new(oned, oneflow) };
+    let OpenNebulaOptions { oned, oneflow, .. } = OpenNebulaOptions::beside(&site.world.url());
+    let options = OpenNebulaOptions { timeout: CALL, ..OpenNebulaOptions::new(oned, oneflow) };
     let nebula = OpenNebula::new(&options).unwrap();
     site.drivers.serverless = Arc::new(Serverless { nebula, settings: quick() });
     let stall = json!({"system": "oneflow", "kind": "latency", "latency_ms": STALLS_MS, "about": "instantiate",

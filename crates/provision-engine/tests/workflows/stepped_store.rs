@@ -13,8 +13,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use engine::store::{
-    Claims, ControlRequest, Ended, MemoryStore, OperationDetail, OperationQuery, Receipt, ResourcePage,
-    ResourceQuery, ResourceRow, Stats, Store, StoreError, Summary, Write,
+    Claims, ControlRequest, EndedOperations, MemoryStore, OperationDetail, OperationQuery, Receipt,
+    ResourcePage, ResourceQuery, ResourceRow, Stats, Store, StoreError, Summary, Write,
 };
 use engine::{Clock, Event, NodeId, OperationId, Timestamp};
 use tokio::sync::Notify;
@@ -235,7 +235,12 @@ impl Store for SteppedStore {
         self.turn().await.resources(query).await
     }
 
-    async fn history(&self, from: Timestamp, span: Duration, limit: usize) -> Result<Vec<Ended>, StoreError> {
+    async fn history(
+        &self,
+        from: Timestamp,
+        span: Duration,
+        limit: usize,
+    ) -> Result<Vec<EndedOperations>, StoreError> {
         self.turn().await.history(from, span, limit).await
     }
 

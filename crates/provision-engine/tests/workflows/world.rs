@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ::greeter::{Greeter, HttpGreeter};
-use ::opennebula::Options;
+use ::opennebula::OpenNebulaOptions;
 use ::runtimes::Clients;
 use ::runtimes::model::RuntimesSettings;
 use ::serverless::model::{Serverless, ServerlessSettings};
@@ -34,7 +34,7 @@ impl Drivers {
         runtimes: RuntimesSettings,
         store: Arc<dyn Store>,
     ) -> Drivers {
-        let nebula = Options { timeout, ..Options::beside(url) };
+        let nebula = OpenNebulaOptions { timeout, ..OpenNebulaOptions::beside(url) };
         Drivers {
             clients: Clients::at(url, timeout, runtimes, store).unwrap(),
             greeter: Arc::new(HttpGreeter::new(url, timeout).unwrap()),

@@ -23,7 +23,7 @@ pub(crate) fn parse(text: &str, release: Release) -> Result<TemplateText, String
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Token {
+enum TemplateToken {
     Equal,
     Comma,
     OpenBracket,
@@ -36,18 +36,18 @@ enum Token {
     End,
 }
 
-impl Token {
+impl TemplateToken {
     fn name(&self) -> &'static str {
         match self {
-            Token::Equal => "EQUAL",
-            Token::Comma => "COMMA",
-            Token::OpenBracket => "OBRACKET",
-            Token::CloseBracket => "CBRACKET",
-            Token::EqualEmpty => "EQUAL_EMPTY",
-            Token::Data => "CCDATA",
-            Token::String(_) => "STRING",
-            Token::Variable(_) => "VARIABLE",
-            Token::End => "$end",
+            TemplateToken::Equal => "EQUAL",
+            TemplateToken::Comma => "COMMA",
+            TemplateToken::OpenBracket => "OBRACKET",
+            TemplateToken::CloseBracket => "CBRACKET",
+            TemplateToken::EqualEmpty => "EQUAL_EMPTY",
+            TemplateToken::Data => "CCDATA",
+            TemplateToken::String(_) => "STRING",
+            TemplateToken::Variable(_) => "VARIABLE",
+            TemplateToken::End => "$end",
         }
     }
 }
@@ -66,7 +66,7 @@ impl<'a> Scanner<'a> {
         Scanner { rest: text, expects_value: false, line: 0, columns: (1, 1) }
     }
 
-    fn next(&mut self) -> Token {
+    fn next(&mut self) -> TemplateToken {
         while !self.rest.is_empty() {
             let (length, token) = if self.expects_value { value_at(self.rest) } else { word_at(self.rest) };
             // What fits nowhere is one character that is passed over.
@@ -77,22 +77,22 @@ impl<'a> Scanner<'a> {
             self.line += matched.matches('\n').count();
             self.columns = (self.columns.1, self.columns.1 + length);
             if let Some(token) = token {
-                self.expects_value = token == Token::Equal;
+                self.expects_value = token == TemplateToken::Equal;
                 return token;
             }
         }
-        Token::End
+        TemplateToken::End
     }
 }
 
 /// The longest match outside of a value, and its token.
-fn word_at(text: &str) -> (usize, Option<Token>) {
+fn word_at(text: &str) -> (usize, Option<TemplateToken>) {
     let blanks = run(text, is_blank);
     let gap = run(text, is_gap);
     let after = |length: usize, skipped: fn(char) -> bool| length + run(&text[length..], skipped);
     let word = run(text, |c| c.is_ascii_alphanumeric() || c == '_');
     if word > 0 {
-        return (word, Some(Token::Variable(text[..word].to_owned())));
+        return (word, Some(TemplateToken::Variable(text[..word].to_owned())));
     }
     if text[blanks..].starts_with('#')
         && let Some(end) = text.find('\n')
@@ -102,17 +102,21 @@ fn word_at(text: &str) -> (usize, Option<Token>) {
     if text[blanks..].starts_with('=') {
         let equal = after(blanks + 1, is_blank);
         let is_empty = text[equal..].starts_with('\n');
-        return if is_empty { (equal + 1, Some(Token::EqualEmpty)) } else { (equal, Some(Token::Equal)) };
+        return if is_empty {
+            (equal + 1, Some(TemplateToken::EqualEmpty))
+        } else {
+            (equal, Some(TemplateToken::Equal))
+        };
     }
     match text[gap..].chars().next() {
-        Some(',') => (after(gap + 1, is_gap), Some(Token::Comma)),
-        Some(']') => (after(gap + 1, is_gap), Some(Token::CloseBracket)),
+        Some(',') => (after(gap + 1, is_gap), Some(TemplateToken::Comma)),
+        Some(']') => (after(gap + 1, is_gap), Some(TemplateToken::CloseBracket)),
         _ => (gap, None),
     }
 }
 
 /// The longest match inside of a value; of equally long ones, the first counts.
-fn value_at(text: &str) -> (usize, Option<Token>) {
+fn value_at(text: &str) -> (usize, Option<TemplateToken>) {
     let blanks = run(text, is_blank);
     let bracket =
         if text[blanks..].starts_with('[') { blanks + 1 + run(&text[blanks + 1..], is_gap) } else { 0 };
@@ -125,10 +129,10 @@ fn value_at(text: &str) -> (usize, Option<Token>) {
         return (0, None);
     }
     let token = match longest {
-        _ if longest == bracket => Token::OpenBracket,
-        _ if longest == data => Token::Data,
-        _ if longest == quoted => Token::String(text[1..quoted - 1].to_owned()),
-        _ => Token::String(text[..bare].to_owned()),
+        _ if longest == bracket => TemplateToken::OpenBracket,
+        _ if longest == data => TemplateToken::Data,
+        _ if longest == quoted => TemplateToken::String(text[1..quoted - 1].to_owned()),
+        _ => TemplateToken::String(text[..bare].to_owned()),
     };
     (longest, Some(token))
 }
@@ -168,13 +172,13 @@ impl Parser<'_> {
         let mut template = TemplateText::default();
         loop {
             let name = match self.scanner.next() {
-                Token::Variable(name) => name,
-                Token::End => return Ok(template),
+                TemplateToken::Variable(name) => name,
+                TemplateToken::End => return Ok(template),
                 other => return Err(self.unexpected(&other, "$end")),
             };
             match self.scanner.next() {
-                Token::EqualEmpty => template.add(&name, TemplateValue::Text(String::new())),
-                Token::Equal => {
+                TemplateToken::EqualEmpty => template.add(&name, TemplateValue::Text(String::new())),
+                TemplateToken::Equal => {
                     let value = self.value()?;
                     template.add(&name, value);
                 }
@@ -185,9 +189,9 @@ impl Parser<'_> {
 
     fn value(&mut self) -> Result<TemplateValue, String> {
         match self.scanner.next() {
-            Token::String(text) => Ok(TemplateValue::Text(unescape(&text))),
-            Token::OpenBracket => self.vector().map(TemplateValue::Vector),
-            Token::Data => Err("Parse error.".into()),
+            TemplateToken::String(text) => Ok(TemplateValue::Text(unescape(&text))),
+            TemplateToken::OpenBracket => self.vector().map(TemplateValue::Vector),
+            TemplateToken::Data => Err("Parse error.".into()),
             other => Err(self.unexpected(&other, "OBRACKET or CCDATA or STRING")),
         }
     }
@@ -197,28 +201,28 @@ impl Parser<'_> {
         let mut expected = "CBRACKET or VARIABLE";
         loop {
             let name = match self.scanner.next() {
-                Token::Variable(name) => name.to_ascii_uppercase(),
-                Token::CloseBracket if vector.is_empty() => return Ok(vector),
+                TemplateToken::Variable(name) => name.to_ascii_uppercase(),
+                TemplateToken::CloseBracket if vector.is_empty() => return Ok(vector),
                 other => return Err(self.unexpected(&other, expected)),
             };
             match self.scanner.next() {
-                Token::Equal => {}
+                TemplateToken::Equal => {}
                 other => return Err(self.unexpected(&other, "EQUAL")),
             }
             let text = match self.scanner.next() {
-                Token::String(text) => unescape(&text),
+                TemplateToken::String(text) => unescape(&text),
                 other => return Err(self.unexpected(&other, "STRING")),
             };
             vector.entry(name).or_insert(text);
             match self.scanner.next() {
-                Token::Comma => expected = "VARIABLE",
-                Token::CloseBracket => return Ok(vector),
+                TemplateToken::Comma => expected = "VARIABLE",
+                TemplateToken::CloseBracket => return Ok(vector),
                 other => return Err(self.unexpected(&other, "COMMA or CBRACKET")),
             }
         }
     }
 
-    fn unexpected(&self, token: &Token, expected: &str) -> String {
+    fn unexpected(&self, token: &TemplateToken, expected: &str) -> String {
         let Scanner { line, columns: (first, last), .. } = self.scanner;
         let name = token.name();
         format!(

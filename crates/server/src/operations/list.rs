@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 
-use super::wanted::Wanted;
+use super::wanted::ListRequest;
 use crate::app_state::Shared;
 use crate::http::Failure;
 use crate::query::Query;
@@ -22,5 +22,5 @@ pub(crate) async fn list_operations(
     State(app): State<Shared>,
     query: Query,
 ) -> Result<Json<wire::OperationPage>, Failure> {
-    Ok(Json(Wanted::read(&app.engine, query)?.page(&app.engine).await?))
+    Ok(Json(ListRequest::read(&app.engine, query)?.page(&app.engine).await?))
 }

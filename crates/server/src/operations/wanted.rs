@@ -30,7 +30,7 @@ pub(super) struct Filters {
     hidden: Vec<String>,
 }
 
-pub(super) struct Wanted {
+pub(super) struct ListRequest {
     filters: Filters,
     /// All of these, in lower case.
     words: Vec<String>,
@@ -79,8 +79,8 @@ fn housekeeping(engine: &Engine) -> Vec<String> {
     all.map(|info| info.workflow).collect()
 }
 
-impl Wanted {
-    pub(super) fn read(engine: &Engine, mut query: Query) -> Result<Wanted, Failure> {
+impl ListRequest {
+    pub(super) fn read(engine: &Engine, mut query: Query) -> Result<ListRequest, Failure> {
         let filters = Filters::read(engine, &mut query)?;
         let text = query.text("q")?.unwrap_or_default().to_lowercase();
         let order = Order::read(query.text("sort")?.as_deref())?;
@@ -93,7 +93,7 @@ impl Wanted {
         let id = query.text("id")?.map(part).transpose()?;
         query.finish()?;
         let words = text.split_whitespace().map(str::to_owned).collect();
-        Ok(Wanted { filters, words, order, cursor, id, limit: usize::from(limit) })
+        Ok(ListRequest { filters, words, order, cursor, id, limit: usize::from(limit) })
     }
 
     pub(super) async fn page(mut self, engine: &Engine) -> Result<wire::OperationPage, Failure> {
@@ -133,10 +133,10 @@ impl Wanted {
     }
 
     /// The newest that fit. Reads until the page is full, and no further than it may.
-    async fn look(&self, engine: &Engine, limit: usize) -> Result<Looked, Failure> {
+    async fn look(&self, engine: &Engine, limit: usize) -> Result<ListScan, Failure> {
         let is_exact = self.words.is_empty() && self.filters.hidden.is_empty();
         let mut query = self.filters.query.clone();
-        let mut looked = Looked::default();
+        let mut looked = ListScan::default();
         loop {
             // One more than asked for tells whether there is a next page.
             query.limit = if is_exact { limit + 1 } else { CHUNK.min(LOOKED_AT_MAX - looked.at) };
@@ -158,7 +158,7 @@ impl Wanted {
                 return Ok(looked);
             }
             if looked.at >= LOOKED_AT_MAX {
-                return Ok(Looked { next: query.before, is_cut: true, ..looked });
+                return Ok(ListScan { next: query.before, is_cut: true, ..looked });
             }
         }
     }
@@ -213,7 +213,7 @@ fn answer(
 }
 
 #[derive(Default)]
-struct Looked {
+struct ListScan {
     found: Vec<Summary>,
     /// How many were looked at.
     at: usize,

@@ -33,11 +33,11 @@ type HeartbeatStatement<'a> = Option<(&'static str, &'a [Param<'a>])>;
 pub(super) struct Heartbeat {
     /// A connection of its own, so that nothing else delays a renewal.
     renewal: Connection,
-    wire: Arc<Wire>,
+    wire: Arc<HeartbeatConnection>,
 }
 
 /// The connection for everything but the renewal.
-struct Wire {
+struct HeartbeatConnection {
     line: Connection,
     wake_up: Arc<Notify>,
     /// What is sent in one go must not be mixed with what another caller sends.
@@ -51,7 +51,7 @@ struct Wire {
 
 impl Heartbeat {
     pub(super) fn new(target: &Arc<DatabaseTarget>, wake_up: &Arc<Notify>) -> Heartbeat {
-        let wire = Wire {
+        let wire = HeartbeatConnection {
             line: Connection::new(target, HEARTBEAT),
             wake_up: Arc::clone(wake_up),
             turn: Mutex::default(),
@@ -120,7 +120,7 @@ impl Heartbeat {
     }
 }
 
-impl Wire {
+impl HeartbeatConnection {
     /// Frees what dead nodes owned, and reads the control requests for operations of this node.
     async fn attend(&self, node: NodeId) -> Result<Vec<(OperationId, ControlRequest)>, StoreError> {
         let Ok(_alone) = self.attending.try_lock() else {

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use engine::store::{
-    Ended, IDS_SEARCHED, OperationDetail, OperationQuery, STATS_COUNT_MAX, Stats, StoreError, Summary, Total,
+    EndedOperations, IDS_SEARCHED, OperationDetail, OperationQuery, STATS_COUNT_MAX, Stats, StoreError,
+    Summary, Total,
 };
 use engine::{Event, OperationId, Phase, Timestamp};
 use tokio_postgres::Row;
@@ -116,7 +117,7 @@ pub(super) async fn history(
     from: Timestamp,
     span: Duration,
     limit: usize,
-) -> Result<Vec<Ended>, StoreError> {
+) -> Result<Vec<EndedOperations>, StoreError> {
     let span = rows::lease_micros(span).max(1);
     let found = line.read(sql::HISTORY, &[&from.0, &span, &rows::rows(limit)]).await?;
     Ok(found.iter().map(|row| rows::ended((row.get(0), row.get(1), row.get(2), row.get(3)))).collect())

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use engine::OperationId;
 use engine::store::{
-    Ended, IDS_SEARCHED, OperationDetail, OperationQuery, STATS_COUNT_MAX, Stats, StoreError, Summary, Total,
+    EndedOperations, IDS_SEARCHED, OperationDetail, OperationQuery, STATS_COUNT_MAX, Stats, StoreError,
+    Summary, Total,
 };
 use engine::{Event, Phase, Timestamp};
 use rusqlite::{Connection, Row, ToSql, named_params, params};
@@ -140,7 +141,7 @@ pub(super) fn history(
     from: Timestamp,
     span: Duration,
     limit: usize,
-) -> Result<Vec<Ended>, StoreError> {
+) -> Result<Vec<EndedOperations>, StoreError> {
     let span = rows::lease_micros(span).max(1);
     all(db, sql::HISTORY, params![from.0, span, rows::rows(limit)], |row| {
         Ok(rows::ended((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))

@@ -7,7 +7,7 @@ mod lives;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use conformance::{CheckOutcome, Options, Report};
+use conformance::{CheckOutcome, Report, SuiteOptions};
 use futures_util::{StreamExt, stream};
 
 use crate::broker::{BrokerReply, BrokerRequest};
@@ -41,7 +41,7 @@ fn habits() -> Habits {
 }
 
 async fn run_suite(wrong: &WrongBroker, wanted: Option<&str>) -> Report {
-    let options = Options { oversize_bytes: 3 << 20, ..options() };
+    let options = SuiteOptions { oversize_bytes: 3 << 20, ..options() };
     examined(wanted, habits(), options, Arc::new(wrong.spoil)).await
 }
 

@@ -20,7 +20,7 @@ use self::draft::Draft;
 use self::image::ImageArgs;
 use self::wizard::Wizard;
 use super::launches::{Follow, LaunchPrinter, conclude, print_for_scripts, way_back};
-use crate::client::{Launch, LaunchClient, OrgArgs};
+use crate::client::{LaunchClient, LaunchDetails, OrgArgs};
 use app::cli::Global;
 use app::cmd::wait::{WaitResult, unless_stopped};
 use app::config::Period;
@@ -153,7 +153,7 @@ async fn ask(client: &LaunchClient, draft: &mut Draft, is_meant: bool) -> Result
     Wizard::new(client, asker, draft).fill(is_meant).await
 }
 
-async fn submit(client: &LaunchClient, draft: &Draft, key: Option<&str>) -> Result<Launch> {
+async fn submit(client: &LaunchClient, draft: &Draft, key: Option<&str>) -> Result<LaunchDetails> {
     let request = draft.finished(client).await?;
     let new_key = || uuid::Builder::from_random_bytes(rand::random()).into_uuid().to_string();
     let key = key.map_or_else(new_key, str::to_owned);
@@ -172,7 +172,7 @@ fn is_open(error: &CallError) -> bool {
     matches!(error, CallError::Lost { .. }) || matches!(error.status(), Some(500 | 504))
 }
 
-fn accepted(global: &Global, launch: &Launch, is_deferred: bool) -> Result<()> {
+fn accepted(global: &Global, launch: &LaunchDetails, is_deferred: bool) -> Result<()> {
     let id = launch.id;
     match global.output {
         Format::Name => return Ok(()),

@@ -92,7 +92,7 @@ pub(crate) mod tests {
     use crate::model::profile::ProfileName;
 
     /// A launch with these members instead of the usual ones.
-    pub(crate) fn launch(more: &Value) -> crate::client::Launch {
+    pub(crate) fn launch(more: &Value) -> crate::client::LaunchDetails {
         let mut body = json!({
             "id": "00000000-0000-4000-8000-000000000001", "reservation_id": 7, "provider": "aws",
             "state": "succeeded", "is_over": true, "created_at": "2026-01-01T00:00:00Z",

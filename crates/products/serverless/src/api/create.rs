@@ -33,7 +33,7 @@ use server::http::Failure;
         (status = CREATED, body = wire::Envelope, description = "The new runtime.",
          headers(("location" = String, description = "The path of the runtime."),
                  ("idempotency-replayed" = Option<String>, description = "`true` for a key that was used before."))),
-        (status = ACCEPTED, body = wire::Progress, description = "It is being made.",
+        (status = ACCEPTED, body = wire::RuntimeProgress, description = "It is being made.",
          headers(("location" = String, description = "The path of the operation."),
                  ("preference-applied" = String, description = "`respond-async`"))),
         (status = UNPROCESSABLE_ENTITY, body = wire::Error,

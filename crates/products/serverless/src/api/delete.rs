@@ -28,7 +28,7 @@ const REASON: &str = "the runtime is being deleted";
     params(("Prefer" = Option<String>, Header, description = "`respond-async` for an answer at once.")),
     responses(
         (status = NO_CONTENT, description = "It is gone, with everything that belonged to it."),
-        (status = ACCEPTED, body = wire::Progress, description = "It is being removed.",
+        (status = ACCEPTED, body = wire::RuntimeProgress, description = "It is being removed.",
          headers(("location" = String, description = "The path of the operation."),
                  ("preference-applied" = String, description = "`respond-async`"))),
         (status = LOCKED, body = wire::Error, description = "A change cannot be given up at the moment."),

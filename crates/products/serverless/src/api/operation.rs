@@ -15,7 +15,7 @@ use server::http::{Failure, described};
 /// Shows what became of a request.
 #[utoipa::path(
     get, path = "/serverless-runtimes/operations/{operation_id}", tag = "runtimes", operation_id = "operation",
-    responses((status = OK, body = wire::Progress, description = "The operation."))
+    responses((status = OK, body = wire::RuntimeProgress, description = "The operation."))
 )]
 pub(crate) async fn watch(
     State(shared): State<ServerlessState>,
@@ -28,13 +28,13 @@ pub(crate) async fn watch(
     let found = found.filter(|found| found.shown.summary.tenant == tenant);
     let action = found.as_ref().and_then(|found| Action::of(&found.shown.summary.workflow));
     let (found, action) = found.zip(action).ok_or_else(error::no_such_operation)?;
-    RuntimeResponse::ok(&wire::Progress { operation: progress(&shared, &found, action) })
+    RuntimeResponse::ok(&wire::RuntimeProgress { operation: progress(&shared, &found, action) })
 }
 
 /// 202: it goes on by itself.
 pub(crate) fn under_way(id: OperationId, action: Action) -> Result<RuntimeResponse, Failure> {
     let operation = running(id, action);
-    let answer = RuntimeResponse::new(StatusCode::ACCEPTED, &wire::Progress { operation })?;
+    let answer = RuntimeResponse::new(StatusCode::ACCEPTED, &wire::RuntimeProgress { operation })?;
     Ok(answer.at(&path_of(id)).not_waiting())
 }
 

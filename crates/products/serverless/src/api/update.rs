@@ -24,7 +24,7 @@ use server::http::Failure;
     request_body = wire::Envelope,
     responses(
         (status = OK, body = wire::Envelope, description = "The runtime as it is now."),
-        (status = ACCEPTED, body = wire::Progress, description = "It is being changed.",
+        (status = ACCEPTED, body = wire::RuntimeProgress, description = "It is being changed.",
          headers(("location" = String, description = "The path of the operation."),
                  ("preference-applied" = String, description = "`respond-async`"))),
         (status = UNPROCESSABLE_ENTITY, body = wire::Error, description = "A disk cannot shrink."),

@@ -107,7 +107,7 @@ pub struct Listing {
 
 /// An operation under its one name.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct Progress {
+pub struct RuntimeProgress {
     #[serde(rename = "OPERATION")]
     #[schema(rename = "OPERATION")]
     pub operation: RuntimeOperation,

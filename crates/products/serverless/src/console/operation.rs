@@ -1,6 +1,6 @@
 //! `GET /console/serverless/operations/{id}`: what becomes of something that was asked for.
 
-use crate::api::wire::Progress;
+use crate::api::wire::RuntimeProgress;
 use api::types::OperationDetail;
 use askama::Template;
 use axum::extract::Path;
@@ -38,7 +38,7 @@ impl OperationPart {
         let mut now = OperationPart { detail, done, runtime: None, runtime_error: None };
         if now.detail.operation.phase.is_final() {
             // OpenNebula is asked once, when there is something to know.
-            let ended: Option<Progress> =
+            let ended: Option<RuntimeProgress> =
                 api.get(&format!("/serverless-runtimes/operations/{id}")).await.ok();
             let ended = ended.map(|progress| progress.operation);
             let location = ended.as_ref().and_then(|ended| ended.location.clone());

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use http_client::DriverError;
-use opennebula::{OpenNebula, Options};
+use opennebula::{OpenNebula, OpenNebulaOptions};
 
 /// OpenNebula, and how its runtimes are made.
 #[derive(Clone)]
@@ -14,13 +14,13 @@ pub struct Serverless {
 }
 
 impl Serverless {
-    pub fn new(options: &Options, settings: ServerlessSettings) -> Result<Serverless, DriverError> {
+    pub fn new(options: &OpenNebulaOptions, settings: ServerlessSettings) -> Result<Serverless, DriverError> {
         Ok(Serverless { nebula: OpenNebula::new(options)?, settings })
     }
 
     /// Where OpenNebula is on its own host. Nothing is connected before something is asked.
     pub fn unconnected() -> Serverless {
-        let options = Options::new("http://localhost:2633/RPC2", "http://localhost:2474");
+        let options = OpenNebulaOptions::new("http://localhost:2633/RPC2", "http://localhost:2474");
         Serverless::new(&options, ServerlessSettings::default()).expect("these addresses are valid")
     }
 }

@@ -136,3 +136,28 @@ impl ScriptedBroker {
         ran
     }
 }
+
+/// Two services, one of them with a plan that takes parameters.
+pub(super) fn catalog() -> Value {
+    let schema = json!({
+        "$schema": "http://json-schema.org/draft-04/schema#", "type": "object", "required": ["name"],
+        "additionalProperties": false,
+        "properties": {
+            "name": {"type": "string"},
+            "nodes": {"type": "integer", "minimum": 3, "maximum": 20, "default": 3},
+            "region": {"type": "string", "enum": ["eu", "us"]},
+        },
+    });
+    let schemas =
+        json!({"service_instance": {"create": {"parameters": schema}, "update": {"parameters": schema}}});
+    json!({"services": [
+        {"id": "s1", "name": "runtime", "description": "d", "bindable": false, "instances_retrievable": true,
+         "bindings_retrievable": true, "dashboard_client": {"id": "c", "secret": "s3cret", "redirect_uri": "u"},
+         "plans": [
+            {"id": "p1", "name": "small", "description": "a small one", "free": false, "schemas": schemas},
+            {"id": "p2", "name": "large", "description": "a large one", "bindable": true, "schemas": schemas},
+        ]},
+        {"id": "s2", "name": "database", "description": "d", "bindable": true,
+         "plans": [{"id": "p3", "name": "small", "description": "rows"}]},
+    ]})
+}

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ::greeter::{Greeter, HttpGreeter};
-use ::opennebula::Options;
+use ::opennebula::OpenNebulaOptions;
 use ::runtimes::Clients;
 use ::runtimes::model::RuntimesSettings;
 use ::serverless::model::{Serverless, ServerlessSettings};
@@ -136,7 +136,7 @@ impl Life {
         let clients = Clients::at(sandbox, timeout, runtimes, Arc::clone(&store) as Arc<_>).unwrap();
         // A process dies at a save and never in a call, so nothing is on its way when it is gone.
         let settings = ServerlessSettings { settle: brief, ..ServerlessSettings::default() };
-        let nebula = Options { timeout, ..Options::beside(sandbox) };
+        let nebula = OpenNebulaOptions { timeout, ..OpenNebulaOptions::beside(sandbox) };
         let serverless = Arc::new(Serverless::new(&nebula, settings).unwrap());
         let builder = TestEngine::plan(store, Arc::new(WallClock));
         let builder = ::demo::workflows::register(builder, &greeter(sandbox, timeout));

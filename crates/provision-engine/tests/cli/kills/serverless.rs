@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use ::opennebula::Options;
+use ::opennebula::OpenNebulaOptions;
 use ::serverless::model::caller_credentials::{self, Request};
 use ::serverless::model::{
     CREATE, CallerCredentials, DELETE, Serverless, ServerlessSettings, Spec, UPDATE, view,
@@ -58,7 +58,7 @@ fn the_process_that_is_killed() {
         at_sandbox(&sandbox, "PUT", "/opennebula/pace", Some(&delay_times));
     }
     block_on(async {
-        let options = Options::beside(&sandbox);
+        let options = OpenNebulaOptions::beside(&sandbox);
         let serverless =
             LazyCell::new(move || Serverless::new(&options, ServerlessSettings::default()).unwrap());
         let actor = Actor { life: Life::begin(&script).await, serverless: &serverless, sandbox };

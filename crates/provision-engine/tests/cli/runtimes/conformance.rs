@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use conformance::{BrokerTarget, CheckOutcome, HoldSwitch, Options, examine};
+use conformance::{BrokerTarget, CheckOutcome, HoldSwitch, SuiteOptions, examine};
 use reqwest::Method;
 use serde_json::json;
 use testing::private_postgres::{PrivatePostgres, PrivatePostgresOptions};
@@ -49,7 +49,7 @@ const NO_MAINTENANCE: &str = "maintenance.right";
 
 /// Examines the broker below a prefix and insists that nothing failed, and that no more was left out than this.
 #[track_caller]
-fn examined(scene: &RuntimesCli, prefix: &str, plan: &str, options: Options, left_out: &[&str]) {
+fn examined(scene: &RuntimesCli, prefix: &str, plan: &str, options: SuiteOptions, left_out: &[&str]) {
     let Platform { url, user, password, .. } = scene.platform.clone();
     let broker = BrokerTarget { url: format!("{url}{prefix}"), user, password: password.into() };
     let impossible = json!({"autoScalerMin": 5, "autoScalerMax": 4});
@@ -58,7 +58,7 @@ fn examined(scene: &RuntimesCli, prefix: &str, plan: &str, options: Options, lef
         let parameters = json!({"name": "c", "region": place, "autoScalerMin": 1, "autoScalerMax": 2});
         (plan.to_owned(), parameters)
     });
-    let options = Options {
+    let options = SuiteOptions {
         parameters: parameters.into(),
         late_dashboard: true,
         hold: Some(Arc::new(Brake(scene.sandbox.url.clone()))),
@@ -80,7 +80,7 @@ fn examined(scene: &RuntimesCli, prefix: &str, plan: &str, options: Options, lef
 fn all_plans(place: DataDirectory) {
     let scene = RuntimesCli::open(place);
     for (plan, _) in PLANS {
-        examined(&scene, "", plan, Options::default(), &[NO_MAINTENANCE, ONE_OFFERING]);
+        examined(&scene, "", plan, SuiteOptions::default(), &[NO_MAINTENANCE, ONE_OFFERING]);
     }
     assert_eq!(scene.server.stop().code, Some(0));
 }
@@ -115,6 +115,12 @@ fn a_broker_that_says_410_after_a_deletion_conforms_below_every_prefix() {
     let catalog = place.path("catalog.yaml").to_str().unwrap().to_owned();
     let scene = RuntimesCli::open(place.env("PROVISION_ENGINE_RUNTIME__CATALOG", catalog));
     for prefix in ["/oauth", "/oauth/cf-eu10"] {
-        examined(&scene, prefix, "azure", Options { gone: true, ..Options::default() }, &[ONE_OFFERING]);
+        examined(
+            &scene,
+            prefix,
+            "azure",
+            SuiteOptions { gone: true, ..SuiteOptions::default() },
+            &[ONE_OFFERING],
+        );
     }
 }

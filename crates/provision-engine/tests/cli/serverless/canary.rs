@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use ::opennebula::{NebulaCredentials, Options};
+use ::opennebula::{NebulaCredentials, OpenNebulaOptions};
 use engine::secret::ExposeSecret;
 use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
@@ -26,7 +26,7 @@ impl ServerlessServer {
         let machine = self.machine(&made.seen()["FAAS"]);
         let auth = machine.template.vectors("CONTEXT").find_map(|context| context.get("SR_AUTH"));
         let auth = auth.map(str::to_owned);
-        let oneflow = Options::beside(&self.sandbox.url).oneflow;
+        let oneflow = OpenNebulaOptions::beside(&self.sandbox.url).oneflow;
         let request = self.client.http.get(format!("{oneflow}/service/{}", made.seen()["SERVICE_ID"]));
         let service = self.runtime.block_on(async {
             let request = request.basic_auth(USER.0, Some(USER.1)).header("Connection", "close");
@@ -45,7 +45,7 @@ fn log_in(scene: &ServerlessServer) {
         "<?xml version=\"1.0\"?><methodCall><methodName>one.user.login</methodName><params>{params}\
          <param><value><i4>3600</i4></value></param></params></methodCall>"
     );
-    let request = scene.client.http.post(Options::beside(&scene.sandbox.url).oned).body(call);
+    let request = scene.client.http.post(OpenNebulaOptions::beside(&scene.sandbox.url).oned).body(call);
     let answer = scene.runtime.block_on(async { request.send().await.unwrap().text().await.unwrap() });
     assert!(answer.contains(CANARY), "{answer}");
 }

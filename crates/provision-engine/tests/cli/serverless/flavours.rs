@@ -1,6 +1,6 @@
 //! What a flavour stands for: both languages of OneFlow, roles in any order, and a mapping to numbers.
 
-use ::opennebula::Options;
+use ::opennebula::OpenNebulaOptions;
 use serde_json::{Value, json};
 
 use super::{NOTHING, ServerlessServer, function, quick, runtime};
@@ -71,7 +71,7 @@ fn a_mapping_says_which_template_stands_for_which_flavours() {
     let place = quick();
     // The numbers of the templates Function and Function-Data.
     let sandbox = Sandbox::start(&place);
-    let Options { oned, oneflow, .. } = Options::beside(&sandbox.url);
+    let OpenNebulaOptions { oned, oneflow, .. } = OpenNebulaOptions::beside(&sandbox.url);
     let mapping = ":mapping:\n  :nature: 0\n  :nature-s3: 1\n";
     place.write("engine.conf", &format!(":one_xmlrpc: {oned}\n:oneflow_server: {oneflow}\n{mapping}"));
     let arguments = ["--sandbox-url", &sandbox.url, "--engine-conf", "engine.conf", "--log-level", "error"];

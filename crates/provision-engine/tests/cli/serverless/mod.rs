@@ -15,7 +15,7 @@ use std::cell::RefCell;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
-use ::opennebula::{NebulaCredentials, OpenNebula, Options, VirtualMachine};
+use ::opennebula::{NebulaCredentials, OpenNebula, OpenNebulaOptions, VirtualMachine};
 use engine::secret::SecretString;
 use reqwest::header::HeaderMap;
 use reqwest::{Client, Method, RequestBuilder};
@@ -257,7 +257,7 @@ impl ServerlessServer {
 
     /// OpenNebula, past the engine.
     pub(crate) fn nebula(&self) -> (OpenNebula, NebulaCredentials) {
-        let nebula = OpenNebula::new(&Options::beside(&self.sandbox.url)).unwrap();
+        let nebula = OpenNebula::new(&OpenNebulaOptions::beside(&self.sandbox.url)).unwrap();
         (nebula, credentials())
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use opennebula::{NebulaError, OpenNebula, Options};
+use opennebula::{NebulaError, OpenNebula, OpenNebulaOptions};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
@@ -134,8 +134,8 @@ impl Slow {
         let address = listener.local_addr().unwrap();
         let (arrived, go) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
         let (now, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
-        let options = Options::new(format!("http://{address}/RPC2"), format!("http://{address}"));
-        let nebula = OpenNebula::new(&Options { connections: 4, timeout, ..options }).unwrap();
+        let options = OpenNebulaOptions::new(format!("http://{address}/RPC2"), format!("http://{address}"));
+        let nebula = OpenNebula::new(&OpenNebulaOptions { connections: 4, timeout, ..options }).unwrap();
         let slow =
             Slow { nebula, arrived: Arc::clone(&arrived), most: Arc::clone(&most), go: Arc::clone(&go) };
         tokio::spawn(async move {
@@ -187,8 +187,8 @@ fn an_address_that_is_none_is_refused() {
     for (oned, oneflow) in
         [("ftp://x/RPC2", "http://x"), ("http://x/RPC2", "x"), ("http://a:b@x/RPC2", "http://x")]
     {
-        assert!(OpenNebula::new(&Options::new(oned, oneflow)).is_err(), "{oned} {oneflow}");
+        assert!(OpenNebula::new(&OpenNebulaOptions::new(oned, oneflow)).is_err(), "{oned} {oneflow}");
     }
-    let options = Options { connections: 1, ..Options::new("http://x/RPC2", "http://x") };
+    let options = OpenNebulaOptions { connections: 1, ..OpenNebulaOptions::new("http://x/RPC2", "http://x") };
     assert!(OpenNebula::new(&options).is_err());
 }

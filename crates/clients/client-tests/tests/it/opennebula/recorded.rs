@@ -10,7 +10,7 @@ use axum::http::StatusCode;
 use axum::http::header::{AUTHORIZATION, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use axum::{Router, body};
-use opennebula::{NebulaCredentials, OpenNebula, Options};
+use opennebula::{NebulaCredentials, OpenNebula, OpenNebulaOptions};
 use serde_json::Value;
 use tokio::net::TcpListener;
 
@@ -142,8 +142,8 @@ impl Replay {
 
 /// A driver for a server that plays both services.
 pub(crate) fn nebula(address: SocketAddr) -> OpenNebula {
-    let options = Options::new(format!("http://{address}/RPC2"), format!("http://{address}"));
-    OpenNebula::new(&Options { timeout: Duration::from_secs(30), ..options }).unwrap()
+    let options = OpenNebulaOptions::new(format!("http://{address}/RPC2"), format!("http://{address}"));
+    OpenNebula::new(&OpenNebulaOptions { timeout: Duration::from_secs(30), ..options }).unwrap()
 }
 
 /// The user of most recordings.

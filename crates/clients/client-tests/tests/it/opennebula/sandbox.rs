@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use opennebula::{
     AttributeName, Capacity, DocumentFilter, DocumentPage, FlowService, NebulaErrorKind, NebulaTemplate,
-    OpenNebula, Options, RUNTIME_DOCUMENT, ServiceTemplate, Text, VirtualMachine, VmAction,
+    OpenNebula, OpenNebulaOptions, RUNTIME_DOCUMENT, ServiceTemplate, Text, VirtualMachine, VmAction,
 };
 use sandbox::Sandbox;
 use serde_json::{Value, json};
@@ -26,8 +26,9 @@ struct SandboxedNebula {
 impl SandboxedNebula {
     async fn new() -> SandboxedNebula {
         let sandbox = Sandbox::start(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).await.unwrap();
-        let options = Options::new(sandbox.oned_url(), sandbox.oneflow_url());
-        let nebula = OpenNebula::new(&Options { timeout: Duration::from_secs(60), ..options }).unwrap();
+        let options = OpenNebulaOptions::new(sandbox.oned_url(), sandbox.oneflow_url());
+        let nebula =
+            OpenNebula::new(&OpenNebulaOptions { timeout: Duration::from_secs(60), ..options }).unwrap();
         SandboxedNebula { sandbox, nebula, client: reqwest::Client::builder().no_proxy().build().unwrap() }
     }
 

@@ -3,14 +3,14 @@
 use anyhow::Result;
 
 use super::show::instances;
-use crate::client::Launch;
+use crate::client::LaunchDetails;
 use app::cli::Global;
 use app::exit::Exit;
 use app::hint;
 use app::output::{self, Format, note, printable};
 
 /// Prints the end of a launch. Only a launch that has what was asked for is a good one.
-pub(crate) fn conclude(global: &Global, launch: &Launch) -> Result<Exit> {
+pub(crate) fn conclude(global: &Global, launch: &LaunchDetails) -> Result<Exit> {
     print_for_scripts(global, launch)?;
     if matches!(global.output, Format::Table | Format::Wide) && !launch.instances.is_empty() {
         let mut parts = vec![instances(launch).to_text()];
@@ -23,7 +23,7 @@ pub(crate) fn conclude(global: &Global, launch: &Launch) -> Result<Exit> {
 }
 
 /// What scripts see of it. People are told in other ways.
-pub(crate) fn print_for_scripts(global: &Global, launch: &Launch) -> Result<()> {
+pub(crate) fn print_for_scripts(global: &Global, launch: &LaunchDetails) -> Result<()> {
     match global.output {
         Format::Json | Format::Yaml => output::print_value(global.output, launch),
         Format::Table | Format::Wide | Format::Name => Ok(()),
@@ -31,7 +31,7 @@ pub(crate) fn print_for_scripts(global: &Global, launch: &Launch) -> Result<()> 
 }
 
 /// What people should know, and what they can do.
-fn lines(launch: &Launch) -> Vec<String> {
+fn lines(launch: &LaunchDetails) -> Vec<String> {
     let id = launch.id;
     let mut lines = vec![format!("launch {id}: {}", printable(&launch.state.replace('_', " ")))];
     lines.extend(launch.warnings.iter().map(|warning| format!("warning: {}", printable(warning))));

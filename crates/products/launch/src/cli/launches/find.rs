@@ -3,7 +3,7 @@
 use anyhow::{Result, bail};
 use uuid::Uuid;
 
-use crate::client::{Launch, LaunchClient, OrgArgs};
+use crate::client::{LaunchClient, LaunchDetails, OrgArgs};
 use app::cli::Global;
 use app::cmd::complete::Candidate;
 
@@ -22,7 +22,7 @@ pub(super) async fn named(client: &LaunchClient, given: &str) -> Result<String> 
     }
     let part = given.replace('-', "").to_lowercase();
     let launches = newest(client, SEARCHED).await?;
-    let fits = |launch: &&Launch| {
+    let fits = |launch: &&LaunchDetails| {
         let id = launch.id.simple().to_string();
         id.starts_with(&part) || id.ends_with(&part)
     };
@@ -30,14 +30,14 @@ pub(super) async fn named(client: &LaunchClient, given: &str) -> Result<String> 
         [] => bail!("none of the newest {SEARCHED} launches has an id that begins or ends with {given}"),
         [only] => Ok(only.id.to_string()),
         several => {
-            let line = |launch: &&Launch| format!("\n  {}  {}", launch.id, launch.state);
+            let line = |launch: &&LaunchDetails| format!("\n  {}  {}", launch.id, launch.state);
             let listed: String = several.iter().map(line).collect();
             bail!("several launches match {given}:{listed}")
         }
     }
 }
 
-async fn newest(client: &LaunchClient, count: usize) -> Result<Vec<Launch>> {
+async fn newest(client: &LaunchClient, count: usize) -> Result<Vec<LaunchDetails>> {
     Ok(client.launches(&[("limit", count.to_string())]).await?.data)
 }
 
@@ -45,6 +45,6 @@ async fn newest(client: &LaunchClient, count: usize) -> Result<Vec<Launch>> {
 pub(crate) async fn complete(global: &Global) -> Result<Vec<Candidate>> {
     let client = LaunchClient::find(global, &OrgArgs::default())?;
     let launches = newest(&client, 50).await?;
-    let about = |launch: &Launch| launch.parameter("name").unwrap_or_else(|| launch.state.clone());
+    let about = |launch: &LaunchDetails| launch.parameter("name").unwrap_or_else(|| launch.state.clone());
     Ok(launches.iter().map(|launch| (launch.id.to_string(), about(launch))).collect())
 }

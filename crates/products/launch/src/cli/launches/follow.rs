@@ -11,7 +11,7 @@ use tokio::time::{Instant, timeout};
 
 use super::conclude::print_for_scripts;
 use super::printer::LaunchPrinter;
-use crate::client::{Launch, LaunchClient};
+use crate::client::{LaunchClient, LaunchDetails};
 use app::cli::Global;
 use app::cmd::wait::{WaitResult, or_come_back};
 use app::config::Period;
@@ -43,9 +43,9 @@ impl WaitArgs {
         &self,
         global: &Global,
         client: &LaunchClient,
-        asked: &Launch,
+        asked: &LaunchDetails,
         before: Option<Timestamp>,
-    ) -> Result<WaitResult<Launch>> {
+    ) -> Result<WaitResult<LaunchDetails>> {
         let name = &asked.id.to_string();
         if global.output == Format::Name {
             output::data(name)?;
@@ -72,7 +72,7 @@ impl Follow<'_> {
         &self,
         client: &LaunchClient,
         printer: &mut LaunchPrinter,
-    ) -> Result<Launch> {
+    ) -> Result<LaunchDetails> {
         let Some(limit) = self.limit else { return self.look_on(client, printer).await };
         timeout(limit.get(), self.look_on(client, printer)).await.unwrap_or_else(|_| {
             let (name, way_back) = (self.name, way_back(self.name));
@@ -80,7 +80,7 @@ impl Follow<'_> {
         })
     }
 
-    async fn look_on(&self, client: &LaunchClient, printer: &mut LaunchPrinter) -> Result<Launch> {
+    async fn look_on(&self, client: &LaunchClient, printer: &mut LaunchPrinter) -> Result<LaunchDetails> {
         let mut etag = None;
         let (printer, mut unprinted) = (RefCell::new(printer), None);
         let look = async || {
@@ -116,7 +116,7 @@ impl Follow<'_> {
     }
 
     /// A launch that was asked to go on may show its last end until it has begun.
-    fn is_the_end(&self, launch: &Launch) -> bool {
+    fn is_the_end(&self, launch: &LaunchDetails) -> bool {
         launch.is_over && (self.before.is_none() || launch.finished_at != self.before)
     }
 }

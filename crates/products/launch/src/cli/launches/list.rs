@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::super::launch::providers;
 use super::show::state_cell;
-use crate::client::{Launch, LaunchClient};
+use crate::client::{LaunchClient, LaunchDetails};
 use app::cli::Global;
 use app::exit::Exit;
 use app::output::{self, Cell, Render, Table, age, note};
@@ -69,7 +69,7 @@ impl ListArgs {
 
 #[derive(Debug, Serialize)]
 struct Launches {
-    items: Vec<Launch>,
+    items: Vec<LaunchDetails>,
 }
 
 impl Render for Launches {

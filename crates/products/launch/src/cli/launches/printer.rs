@@ -7,7 +7,7 @@ use anyhow::Result;
 use api::client::WaitEvent;
 
 use crate::api::types::Step;
-use crate::client::Launch;
+use crate::client::LaunchDetails;
 use app::hint;
 use app::output::{self, Format, ProgressPrinter, lasted, printable};
 
@@ -37,7 +37,7 @@ impl LaunchPrinter {
         LaunchPrinter { progress, printed: HashMap::new(), has_asked: false, stream }
     }
 
-    pub(crate) fn show(&mut self, launch: &Launch) -> Result<()> {
+    pub(crate) fn show(&mut self, launch: &LaunchDetails) -> Result<()> {
         if let Some(format) = self.stream {
             return output::print_item(format, launch);
         }
@@ -64,7 +64,7 @@ impl LaunchPrinter {
     }
 
     /// The lines that are new. Where no line can change, every change is a line.
-    fn changed(&mut self, launch: &Launch) -> Vec<String> {
+    fn changed(&mut self, launch: &LaunchDetails) -> Vec<String> {
         self.progress.forget();
         let mut lines = Vec::new();
         for step in &launch.steps {

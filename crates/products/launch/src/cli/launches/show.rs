@@ -6,7 +6,7 @@ use engine::{Clock, Timestamp, WallClock};
 
 use super::find::named;
 use crate::api::types::Instance;
-use crate::client::{Launch, LaunchClient};
+use crate::client::{LaunchClient, LaunchDetails};
 use crate::csv;
 use app::cli::Global;
 use app::exit::Exit;
@@ -53,7 +53,7 @@ pub(super) async fn run(global: &Global, args: &ShowArgs, client: &LaunchClient)
     Ok(Exit::GOOD)
 }
 
-fn facts(launch: &Launch, is_wide: bool, now: Timestamp) -> Table {
+fn facts(launch: &LaunchDetails, is_wide: bool, now: Timestamp) -> Table {
     let when = |at: Timestamp| if is_wide { at.to_string() } else { age(now, at) };
     let mut table = Table::facts();
     let mut fact = |name: &str, cell: Cell| table.row([Cell::new(name), cell]);
@@ -99,7 +99,7 @@ fn facts(launch: &Launch, is_wide: bool, now: Timestamp) -> Table {
     table
 }
 
-fn steps(launch: &Launch) -> Table {
+fn steps(launch: &LaunchDetails) -> Table {
     let mut table = Table::new(["STEP", "STATE", "TRIES", "TOOK", "TITLE", "CAUSE"]);
     for step in &launch.steps {
         let mood = match step.state.as_str() {
@@ -125,7 +125,7 @@ fn steps(launch: &Launch) -> Table {
     table
 }
 
-pub(super) fn instances(launch: &Launch) -> Table {
+pub(super) fn instances(launch: &LaunchDetails) -> Table {
     let mut table = Table::new(["INSTANCE", "STATE", "PUBLIC IP", "PUBLIC DNS", "PRIVATE IP"]);
     for Instance { instance_id, state, detail, .. } in &launch.instances {
         let private = detail.private_ipv4.as_deref().or(detail.private_ipv6.as_deref());
@@ -150,7 +150,7 @@ pub(crate) fn mood_of(state: &str) -> Mood {
     }
 }
 
-pub(super) fn state_cell(launch: &Launch) -> Cell {
+pub(super) fn state_cell(launch: &LaunchDetails) -> Cell {
     let mood = match launch.state.as_str() {
         "succeeded" => Mood::Good,
         "failed" | "failed_dirty" => Mood::Bad,
@@ -160,7 +160,7 @@ pub(super) fn state_cell(launch: &Launch) -> Cell {
     Cell::new(&launch.state).mood(mood)
 }
 
-fn as_csv(launch: &Launch) -> String {
+fn as_csv(launch: &LaunchDetails) -> String {
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
     let rows = launch.instances.iter().map(|instance| {
         let detail = &instance.detail;

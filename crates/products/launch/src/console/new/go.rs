@@ -26,7 +26,7 @@ const ACCOUNT: [&str; 5] = ["name", "arn", "external_id", "access_key_id", "secr
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Shown {
+pub(super) struct DraftQuery {
     draft: String,
     /// A page to which the draft could not go on: everything before it is checked.
     checked: String,
@@ -36,7 +36,7 @@ pub(super) struct Shown {
 pub(super) async fn page(
     signed_in: SignedIn,
     Path(slug): Path<String>,
-    Query(shown): Query<Shown>,
+    Query(shown): Query<DraftQuery>,
 ) -> Response {
     if let Err(page_error) = may(&signed_in) {
         return page_error.page(&signed_in);
