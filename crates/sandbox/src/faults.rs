@@ -53,8 +53,24 @@ enum FaultKind {
 #[serde(rename_all = "UPPERCASE")]
 enum FaultMethod {
     Get,
+    Head,
     Post,
+    Put,
+    Patch,
     Delete,
+}
+
+impl FaultMethod {
+    fn method(self) -> Method {
+        match self {
+            FaultMethod::Get => Method::GET,
+            FaultMethod::Head => Method::HEAD,
+            FaultMethod::Post => Method::POST,
+            FaultMethod::Put => Method::PUT,
+            FaultMethod::Patch => Method::PATCH,
+            FaultMethod::Delete => Method::DELETE,
+        }
+    }
 }
 
 /// What happens to the call that is hit, after it was held back for `latency`.
@@ -112,12 +128,7 @@ impl CallFault {
 
     fn matches(&self, call: &CallInfo<'_>) -> bool {
         let CallInfo { system, method, .. } = *call;
-        let is_method = match self.method {
-            None => true,
-            Some(FaultMethod::Get) => method == Method::GET,
-            Some(FaultMethod::Post) => method == Method::POST,
-            Some(FaultMethod::Delete) => method == Method::DELETE,
-        };
+        let is_method = self.method.is_none_or(|only| only.method() == *method);
         self.system == system && is_method
     }
 }

@@ -15,6 +15,7 @@ mod director;
 mod faults;
 mod graphql;
 mod greeter;
+mod guests;
 mod hex;
 mod identity;
 mod identity_header;

@@ -37,7 +37,6 @@ mod endpoint;
 mod faults;
 mod filter;
 mod form;
-mod guests;
 mod ids;
 mod images;
 mod instances;
@@ -93,7 +92,7 @@ impl Aws {
 
     /// Serves the guests of the instances until it is told to stop.
     pub(crate) fn serve(&self, servers: &mut JoinSet<io::Result<()>>, stop: &CancellationToken) {
-        let guests = guests::run(Arc::clone(&self.cloud), stop.clone());
+        let guests = crate::guests::run(Arc::clone(&self.cloud), stop.clone());
         servers.spawn(async {
             guests.await;
             Ok(())

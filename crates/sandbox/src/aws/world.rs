@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use time::OffsetDateTime;
 use tokio::sync::Notify;
@@ -21,6 +22,7 @@ use super::key_pairs::KeyPairs;
 use super::limits::AwsLimits;
 use super::templates::Templates;
 use crate::clock::Clock;
+use crate::guests::{Guest, GuestHost};
 use crate::ledger::{Effect, Ledger, LedgerSystem};
 use crate::loopback::Network;
 use crate::script::Script;
@@ -67,6 +69,19 @@ impl AwsCloud {
         let mut aws_state = self.aws_state.lock().unwrap_or_else(PoisonError::into_inner);
         aws_state.settle(self.now());
         aws_state
+    }
+}
+
+impl GuestHost for AwsCloud {
+    fn guests(&self, most: usize) -> (Vec<Guest>, Option<Duration>) {
+        let aws_state = self.aws_state();
+        let next = aws_state.instances.next_due();
+        let rest = next.map(|at| Duration::try_from(at - self.now()).unwrap_or_default());
+        (aws_state.instances.guests(most), rest)
+    }
+
+    fn woken(&self) -> &Notify {
+        &self.woken
     }
 }
 

@@ -7,7 +7,6 @@ mod run;
 mod terminate;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -20,6 +19,7 @@ pub(super) use self::terminate::terminate;
 use super::call_error::AwsError;
 use super::ids::is_well_formed;
 use super::world::{AwsCall, RegionSite};
+use crate::guests::Guest;
 use crate::loopback::Network;
 
 #[derive(Debug)]
@@ -40,15 +40,6 @@ struct RecordedLaunch {
     /// A digest of the parameters.
     instance_request: String,
     numbers: Vec<u64>,
-}
-
-/// Who answers at an address.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct InstanceGuest {
-    pub(super) address: Ipv4Addr,
-    pub(super) id: String,
-    pub(super) site: RegionSite,
-    pub(super) name: Option<String>,
 }
 
 impl Instances {
@@ -91,11 +82,16 @@ impl Instances {
     }
 
     /// Who should answer now; the oldest, where there are too many.
-    pub(super) fn guests(&self, most: usize) -> Vec<InstanceGuest> {
+    pub(super) fn guests(&self, most: usize) -> Vec<Guest> {
         let guest = |instance: &Ec2Instance| {
             let address = instance.public_address().filter(|_| instance.is_running())?;
-            let name = instance.details.tags.get("Name").cloned();
-            Some(InstanceGuest { address, id: instance.id.clone(), site: instance.site.clone(), name })
+            let about = json!({
+                "instance": instance.id,
+                "account": instance.site.account,
+                "region": instance.site.region,
+                "name": instance.details.tags.get("Name"),
+            });
+            Some(Guest { id: instance.id.clone(), address, about })
         };
         self.by_number.values().filter_map(guest).take(most).collect()
     }

@@ -1,17 +1,17 @@
-//! The guests of the instances: each answers at the public address of its instance while that runs.
+//! The guests of the instances of all clouds: each answers at the public address of its instance while that runs.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::routing::get;
 use axum::{Json, Router};
-use serde_json::json;
+use serde_json::{Value, json};
+use tokio::sync::Notify;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::instances::InstanceGuest;
-use super::world::AwsCloud;
 use crate::loopback;
 
 /// An operator may turn the clock without a notice.
@@ -22,14 +22,29 @@ const BREATH: Duration = Duration::from_millis(5);
 /// Each needs a file of the process, and there are not many. A later connection is silent until one closes.
 const LISTENERS_MAX: usize = 200;
 
+/// Who answers at an address.
+#[derive(Debug, Clone)]
+pub(crate) struct Guest {
+    pub(crate) id: String,
+    pub(crate) address: Ipv4Addr,
+    /// What it says of itself.
+    pub(crate) about: Value,
+}
+
+/// A cloud whose instances have guests.
+pub(crate) trait GuestHost: Send + Sync + 'static {
+    /// Who should answer now, the oldest where there are too many, and how long until that changes by itself.
+    fn guests(&self, most: usize) -> (Vec<Guest>, Option<Duration>);
+
+    /// A client called, so there may be more or less to serve.
+    fn woken(&self) -> &Notify;
+}
+
 /// Serves the guests until it is stopped, and closes all of their listeners then.
-pub(super) async fn run(cloud: Arc<AwsCloud>, stop: CancellationToken) {
+pub(crate) async fn run<H: GuestHost>(host: Arc<H>, stop: CancellationToken) {
     let mut listeners: HashMap<String, Option<DropGuard>> = HashMap::new();
     loop {
-        let (guests, next_due) = {
-            let aws_state = cloud.aws_state();
-            (aws_state.instances.guests(LISTENERS_MAX), aws_state.instances.next_due())
-        };
+        let (guests, next) = host.guests(LISTENERS_MAX);
         listeners.retain(|id, _| guests.iter().any(|guest| guest.id == *id));
         for guest in guests {
             if let Entry::Vacant(endpoint) = listeners.entry(guest.id.clone()) {
@@ -37,11 +52,8 @@ pub(super) async fn run(cloud: Arc<AwsCloud>, stop: CancellationToken) {
             }
         }
         let wait = async {
-            match next_due {
-                Some(at) => {
-                    let rest = Duration::try_from(at - cloud.now()).unwrap_or_default();
-                    tokio::time::sleep(rest.min(LOOK)).await;
-                }
+            match next {
+                Some(rest) => tokio::time::sleep(rest.min(LOOK)).await,
                 None => std::future::pending().await,
             }
         };
@@ -51,21 +63,13 @@ pub(super) async fn run(cloud: Arc<AwsCloud>, stop: CancellationToken) {
         }
         tokio::select! {
             () = stop.cancelled() => return,
-            () = cloud.woken.notified() => {}
+            () = host.woken().notified() => {}
             () = wait => {}
         }
     }
 }
 
-fn router(guest: &InstanceGuest) -> Router {
-    let body = json!({
-        "status": "ok",
-        "guest": {
-            "instance": guest.id,
-            "account": guest.site.account,
-            "region": guest.site.region,
-            "name": guest.name,
-        },
-    });
+fn router(guest: &Guest) -> Router {
+    let body = json!({"status": "ok", "guest": guest.about});
     Router::new().route("/", get(|| async { Json(body) }))
 }
