@@ -7,6 +7,7 @@
 
 mod answer;
 mod aws;
+mod azure;
 mod clock;
 mod cluster;
 mod connection;
@@ -48,6 +49,7 @@ use tracing::info;
 
 use crate::answer::CallError;
 use crate::aws::Aws;
+use crate::azure::Azure;
 use crate::clock::Clock;
 use crate::cluster::Clusters;
 use crate::connection::{Connection, CuttingListener};
@@ -98,6 +100,7 @@ impl Sandbox {
         let listeners = [oned, oneflow].map(CuttingListener::new);
         world.opennebula.serve(&mut servers, listeners, &world.faults, &token);
         world.aws.serve(&mut servers, &token);
+        world.azure.serve(&mut servers, &token);
         let building = Arc::clone(&world.image_builder).run(token.clone());
         servers.spawn(async {
             building.await;
@@ -170,6 +173,7 @@ struct SandboxShared {
     kafka: Arc<Kafka>,
     inboxes: Arc<Inboxes>,
     aws: Aws,
+    azure: Azure,
     sources: Arc<Sources>,
     rbac: Arc<Rbac>,
     image_builder: Arc<ImageBuilder>,
@@ -189,13 +193,15 @@ impl SandboxShared {
         );
         let network = Arc::new(Network::new(addr.port()));
         let opennebula = OpenNebula::new(Arc::clone(&clock), Arc::clone(&ledger), Arc::clone(&network));
-        let aws = Aws::new(Arc::clone(&clock), Arc::clone(&ledger), network);
+        let aws = Aws::new(Arc::clone(&clock), Arc::clone(&ledger), Arc::clone(&network));
+        let azure = Azure::new(addr, Arc::clone(&clock), Arc::clone(&ledger), network);
         let (kafka, sources) = (Arc::<Kafka>::default(), Arc::<Sources>::default());
         let image_builder = ImageBuilder::new(
             Arc::clone(&clock),
             Arc::clone(&ledger),
             Arc::clone(&sources),
             Arc::clone(aws.images()),
+            azure.clone(),
             Arc::clone(&kafka),
         );
         SandboxShared {
@@ -211,6 +217,7 @@ impl SandboxShared {
             kafka,
             inboxes: Arc::default(),
             aws,
+            azure,
             sources,
             rbac: Arc::default(),
             image_builder: Arc::new(image_builder),
@@ -222,6 +229,7 @@ impl SandboxShared {
         self.provisioner.settle();
         self.opennebula.settle();
         self.aws.settle();
+        self.azure.settle();
         self.image_builder.settle();
     }
 }
@@ -236,6 +244,7 @@ fn router(world: &SandboxShared) -> Router {
         .merge(cluster::routes(world))
         .merge(world.opennebula.routes())
         .merge(world.aws.routes(&world.faults))
+        .merge(world.azure.routes(&world.faults))
         .merge(image_builder::routes(world))
         .merge(sources::routes(world))
         .merge(rbac::routes(world))

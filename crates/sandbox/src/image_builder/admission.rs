@@ -33,6 +33,9 @@ pub(super) enum UploadTarget {
     },
     Azure {
         image_name: Option<String>,
+        /// The path of the resource group.
+        group: String,
+        generation: String,
     },
     Gcp,
     /// A place to download it from.
@@ -199,7 +202,16 @@ fn azure(options: &Value) -> Result<UploadTarget, IdentityError> {
     if options.get("hyper_v_generation").is_some_and(|value| value != "V1" && value != "V2") {
         return Err(wrong("hyper_v_generation must be V1 or V2"));
     }
-    Ok(UploadTarget::Azure { image_name: options["image_name"].as_str().map(str::to_owned) })
+    let text = |name: &str| options[name].as_str().unwrap_or_default();
+    Ok(UploadTarget::Azure {
+        image_name: options["image_name"].as_str().map(str::to_owned),
+        group: format!(
+            "/subscriptions/{}/resourceGroups/{}",
+            text("subscription_id"),
+            text("resource_group")
+        ),
+        generation: options["hyper_v_generation"].as_str().unwrap_or("V1").to_owned(),
+    })
 }
 
 fn size(fields: &Map<String, Value>, image: &Value, target: &UploadTarget) -> Result<(), IdentityError> {

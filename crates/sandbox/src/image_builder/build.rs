@@ -115,6 +115,20 @@ impl Build {
         format!("ami-0e{}", &id[id.len() - 15..])
     }
 
+    /// The name of the image in Azure.
+    fn azure_name(&self, named: Option<&str>) -> String {
+        named.map_or_else(|| format!("composer-api-{}", self.id), str::to_owned)
+    }
+
+    /// The id of the image in Azure and its generation, where it goes there.
+    pub(super) fn azure_image(&self) -> Option<(String, &str)> {
+        let UploadTarget::Azure { image_name, group, generation } = &self.admitted.target else {
+            return None;
+        };
+        let name = self.azure_name(image_name.as_deref());
+        Some((format!("{group}/providers/Microsoft.Compute/images/{name}"), generation))
+    }
+
     /// The answer to the question how it stands.
     pub(super) fn body(&self, now: OffsetDateTime) -> Value {
         let status = self.status(now);
@@ -154,9 +168,8 @@ impl Build {
             UploadTarget::Aws { .. } => {
                 json!({"ami": known(self.ami()), "region": known(self.region.clone())})
             }
-            UploadTarget::Azure { image_name } => {
-                let name = image_name.clone().unwrap_or_else(|| format!("composer-api-{}", self.id));
-                json!({"image_name": known(name)})
+            UploadTarget::Azure { image_name, .. } => {
+                json!({"image_name": known(self.azure_name(image_name.as_deref()))})
             }
             UploadTarget::Gcp => {
                 let name = format!("composer-api-{}", self.id);

@@ -34,6 +34,7 @@ use self::notices::{BuildResult, Notices};
 use self::traffic::Traffic;
 use crate::SandboxShared;
 use crate::aws::Images;
+use crate::azure::Azure;
 use crate::clock::Clock;
 use crate::faults::{Gate, hit};
 use crate::kafka::Kafka;
@@ -54,6 +55,7 @@ pub(crate) struct ImageBuilder {
     ledger: Arc<Ledger>,
     sources: Arc<Sources>,
     images: Arc<Images>,
+    azure: Azure,
     kafka: Arc<Kafka>,
     builds: Mutex<Builds>,
     traffic: Traffic,
@@ -67,6 +69,7 @@ impl ImageBuilder {
         ledger: Arc<Ledger>,
         sources: Arc<Sources>,
         images: Arc<Images>,
+        azure: Azure,
         kafka: Arc<Kafka>,
     ) -> Self {
         ImageBuilder {
@@ -74,6 +77,7 @@ impl ImageBuilder {
             ledger,
             sources,
             images,
+            azure,
             kafka,
             builds: Mutex::default(),
             traffic: Traffic::default(),
@@ -101,6 +105,9 @@ impl ImageBuilder {
         let status = build.status(at);
         if let (Status::Success, UploadTarget::Aws { accounts }) = (status, &build.admitted.target) {
             self.images.register(&build.ami(), &build.region, build.admitted.architecture, accounts);
+        }
+        if let (Status::Success, Some((id, generation))) = (status, build.azure_image()) {
+            self.azure.add_image(&id, generation);
         }
         let failure = build.failure.as_ref().filter(|_| status == Status::Failure);
         self.notices.put(BuildResult {
