@@ -5,6 +5,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may fail wherever it stands")]
 
 mod aws;
+mod azure;
 mod cloud;
 mod declared_step;
 mod director;

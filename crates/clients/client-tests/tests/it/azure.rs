@@ -1,0 +1,9 @@
+//! The client of Azure against the sandbox.
+
+mod accounts;
+mod fixture;
+mod launches;
+mod lost_answers;
+mod shortages;
+mod sweeps;
+mod wire;
