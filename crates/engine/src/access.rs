@@ -146,8 +146,13 @@ pub trait AccessStore: Send + Sync + 'static {
     /// Sets a shared value if it still is what it was `before`; `false` when another request was faster.
     async fn share(&self, name: &str, before: Option<&str>, value: &str) -> Result<bool, StoreError>;
     async fn audit(&self, row: &AuditRow) -> Result<(), StoreError>;
-    /// Newest first.
-    async fn audit_log(&self, limit: usize) -> Result<Vec<AuditRow>, StoreError>;
+    /// Rows with their numbers, newest first, of those below a number.
+    async fn audit_page(&self, below: Option<i64>, limit: usize) -> Result<Vec<(i64, AuditRow)>, StoreError>;
+
+    /// The newest rows, newest first.
+    async fn audit_log(&self, limit: usize) -> Result<Vec<AuditRow>, StoreError> {
+        Ok(self.audit_page(None, limit).await?.into_iter().map(|(_, row)| row).collect())
+    }
 }
 
 #[cfg(test)]

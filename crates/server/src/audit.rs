@@ -9,6 +9,7 @@ use tracing::error;
 
 use crate::app_state::{AppState, Shared};
 use crate::http::Failure;
+use crate::paging::{cursor_after, parse_cursor};
 use crate::query::Query;
 use crate::wire::{self, ToWire};
 
@@ -66,14 +67,21 @@ fn readable(target: &str) -> String {
 /// Newest first. Refused calls are listed too; calls without a valid token are only in the log.
 #[utoipa::path(
     get, path = "/audit", tag = "access", operation_id = "audit",
-    params(("limit" = Option<u16>, Query, minimum = 1, maximum = 1000, description = "100 without it.")),
-    responses((status = OK, body = wire::AuditLog, description = "The newest rows."))
+    params(
+        ("limit" = Option<u16>, Query, minimum = 1, maximum = 1000, description = "100 without it."),
+        ("cursor" = Option<String>, Query, description = "The `next` of the page before."),
+    ),
+    responses((status = OK, body = wire::AuditLog, description = "A page of rows."))
 )]
 pub async fn audit_log(State(app): State<Shared>, mut query: Query) -> Result<Json<wire::AuditLog>, Failure> {
     let limit = query.number("limit", 1..=LIMIT_MAX)?.unwrap_or(LIMIT_DEFAULT);
+    let below = query.text("cursor")?.as_deref().map(parse_cursor::<i64>).transpose()?;
     query.finish()?;
-    let rows = app.access.audit_log(usize::from(limit)).await?;
-    Ok(Json(wire::AuditLog { items: rows.to_wire() }))
+    let rows = app.access.audit_page(below, usize::from(limit)).await?;
+    let is_full = rows.len() == usize::from(limit);
+    let next = rows.last().filter(|_| is_full).map(|(number, _)| cursor_after(*number));
+    let items = rows.into_iter().map(|(_, row)| row.to_wire()).collect();
+    Ok(Json(wire::AuditLog { items, next }))
 }
 
 #[cfg(test)]

@@ -133,6 +133,9 @@ pub struct AuditEntry {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct AuditLog {
     pub items: Vec<AuditEntry>,
+    /// The `cursor` of the page with older entries.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
 }
 
 #[cfg(test)]

@@ -9,15 +9,16 @@ use uuid::Uuid;
 
 use super::Tab;
 use crate::pages::Pages;
-use crate::parts::{Chip, Icon, Tone, When};
+use crate::parts::{Chip, Icon, NEWEST_FIRST, Pager, Tone, When};
+use crate::path;
 use crate::shared::ConsoleState;
 use crate::shell::Shell;
 use crate::signed_in::SignedIn;
 
-/// As many as the API gives.
-const NEWEST: usize = 1000;
-/// As many as a page shows.
-const SHOWN: usize = 200;
+/// Entries of one page.
+const PAGE: usize = 200;
+/// Entries that one page of a search looks at.
+const SEARCHED: usize = 1000;
 
 /// The filters, as they are in the address.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -26,6 +27,8 @@ pub(super) struct Filters {
     who: String,
     action: String,
     text: String,
+    /// Where the page begins.
+    cursor: String,
 }
 
 #[derive(Template)]
@@ -37,7 +40,10 @@ struct Audit {
     people: Vec<String>,
     actions: Vec<String>,
     entries: Vec<AuditEntry>,
-    fitting: usize,
+    searched: usize,
+    pager: Pager,
+    /// There are entries on other pages.
+    is_part: bool,
 }
 
 impl Filters {
@@ -51,6 +57,13 @@ impl Filters {
     fn is_none(&self) -> bool {
         self.who.is_empty() && self.action.is_empty() && self.text.is_empty()
     }
+
+    /// The page that begins at a cursor.
+    fn at(&self, cursor: &str) -> String {
+        let kept =
+            [("who", &*self.who), ("action", &*self.action), ("text", &*self.text), ("cursor", cursor)];
+        format!("/console/admin/audit{}", path::query(kept))
+    }
 }
 
 pub(super) async fn list(
@@ -58,14 +71,17 @@ pub(super) async fn list(
     signed_in: SignedIn,
     Query(filters): Query<Filters>,
 ) -> Response {
-    match signed_in.api.get::<AuditLog>(&format!("/audit?limit={NEWEST}")).await {
+    let limit = if filters.is_none() { PAGE } else { SEARCHED };
+    let query = path::query([("limit", &*limit.to_string()), ("cursor", &*filters.cursor)]);
+    match signed_in.api.get::<AuditLog>(&format!("/audit{query}")).await {
         Ok(log) => {
             let people = names(&log, |entry| &entry.who);
             let actions = names(&log, |entry| &entry.action);
-            let mut entries: Vec<AuditEntry> =
-                log.items.into_iter().filter(|entry| filters.fits(entry)).collect();
-            let fitting = entries.len();
-            entries.truncate(SHOWN);
+            let searched = log.items.len();
+            let older = log.next.as_deref().map(|next| filters.at(next));
+            let newest = (!filters.cursor.is_empty()).then(|| filters.at(""));
+            let is_part = older.is_some() || newest.is_some();
+            let entries = log.items.into_iter().filter(|entry| filters.fits(entry)).collect();
             Shell::new(&signed_in, &crate::admin::SECTION, "Audit log").page(&Audit {
                 shared: ConsoleState::clone(&shared),
                 here: Tab::Audit,
@@ -73,7 +89,9 @@ pub(super) async fn list(
                 people,
                 actions,
                 entries,
-                fitting,
+                searched,
+                pager: Pager::new(NEWEST_FIRST, newest, older),
+                is_part,
             })
         }
         Err(page_error) => page_error.page(&signed_in),
@@ -160,6 +178,7 @@ mod tests {
             who: who.into(),
             action: action.into(),
             text: text.into(),
+            cursor: String::new(),
         };
         for good in [filters("", "", ""), filters("ada", "", "ci"), filters("", "token.create", "201")] {
             assert!(good.fits(&entry), "{good:?}");

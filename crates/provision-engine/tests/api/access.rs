@@ -164,6 +164,11 @@ async fn every_change_leaves_a_row_and_so_does_every_error() {
     assert_eq!(rows, expect);
     assert_eq!(log.items[5].request, "r-1");
     let two = world.get("/audit?limit=2").await;
+    let next = two.json["next"].as_str().unwrap();
+    let older = world.get(&format!("/audit?limit=2&cursor={next}")).await;
+    assert_eq!(older.json["items"][0], json!(log.items[2]), "the page goes on where the last one ended");
+    assert!(world.get("/audit?limit=1000").await.json["next"].is_null());
+    world.get("/audit?cursor=x").await.is(400, "invalid-parameter");
     assert_eq!(two.json["items"].as_array().unwrap().len(), 2);
     assert_eq!(two.json["items"][0]["action"], "token.delete", "the newest is first");
     for bad in ["/audit?limit=0", "/audit?limit=1001", "/audit?limit=many"] {

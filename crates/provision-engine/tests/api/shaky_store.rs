@@ -180,9 +180,9 @@ impl AccessStore for ShakyStore {
         self.ask(true).await?;
         self.inner.audit(row).await
     }
-    async fn audit_log(&self, limit: usize) -> Result<Vec<AuditRow>, StoreError> {
+    async fn audit_page(&self, below: Option<i64>, limit: usize) -> Result<Vec<(i64, AuditRow)>, StoreError> {
         self.ask(false).await?;
-        self.inner.audit_log(limit).await
+        self.inner.audit_page(below, limit).await
     }
 }
 

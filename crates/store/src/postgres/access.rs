@@ -54,8 +54,9 @@ impl AccessStore for PostgresStore {
         self.committers.save(Work::Audit(row.clone())).await.map(drop)
     }
 
-    async fn audit_log(&self, limit: usize) -> Result<Vec<AuditRow>, StoreError> {
-        let found = self.reads.read(sql::AUDIT_LOG, &[&rows::rows(limit)]).await?;
+    async fn audit_page(&self, below: Option<i64>, limit: usize) -> Result<Vec<(i64, AuditRow)>, StoreError> {
+        let below = below.unwrap_or(i64::MAX);
+        let found = self.reads.read(sql::AUDIT_PAGE, &[&below, &rows::rows(limit)]).await?;
         Ok(found.iter().map(audit_row).collect())
     }
 }
@@ -81,13 +82,14 @@ fn token(row: &Row) -> Result<TokenRow, StoreError> {
     found.read()
 }
 
-fn audit_row(row: &Row) -> AuditRow {
-    AuditRow {
-        at: Timestamp(row.get(0)),
-        who: row.get(1),
-        action: row.get(2),
-        target: row.get(3),
-        result: row.get(4),
-        request: row.get(5),
-    }
+fn audit_row(row: &Row) -> (i64, AuditRow) {
+    let entry = AuditRow {
+        at: Timestamp(row.get(1)),
+        who: row.get(2),
+        action: row.get(3),
+        target: row.get(4),
+        result: row.get(5),
+        request: row.get(6),
+    };
+    (row.get(0), entry)
 }

@@ -164,5 +164,5 @@ pub(super) const SHARE_NEW: &str =
     "insert into shared (name, value) values ($1, $2) on conflict do nothing returning 1";
 pub(super) const SHARE_CHANGED: &str =
     "update shared set value = $2 where name = $1 and value = $3 returning 1";
-pub(super) const AUDIT_LOG: &str =
-    "select at, who, action, target, result, request from audit order by n desc limit $1";
+pub(super) const AUDIT_PAGE: &str =
+    "select n, at, who, action, target, result, request from audit where n < $1 order by n desc limit $2";

@@ -25,7 +25,7 @@ pub(super) const READER: ConnectionRole = ConnectionRole {
         sql::PING,
         sql::FIND_TOKEN,
         sql::TOKENS,
-        sql::AUDIT_LOG,
+        sql::AUDIT_PAGE,
         sql::SHARED,
         people::FIND_USER,
         people::USERS,

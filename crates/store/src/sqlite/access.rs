@@ -74,8 +74,9 @@ impl AccessStore for SqliteStore {
         self.writer.run(write).await
     }
 
-    async fn audit_log(&self, limit: usize) -> Result<Vec<AuditRow>, StoreError> {
-        let read = move |db: &_| all(db, sql::AUDIT_LOG, [rows::rows(limit)], audit_row);
+    async fn audit_page(&self, below: Option<i64>, limit: usize) -> Result<Vec<(i64, AuditRow)>, StoreError> {
+        let below = below.unwrap_or(i64::MAX);
+        let read = move |db: &_| all(db, sql::AUDIT_PAGE, [below, rows::rows(limit)], audit_row);
         self.readers.run(read).await
     }
 }
@@ -91,13 +92,14 @@ fn token_text(row: &Row<'_>) -> rusqlite::Result<TokenText> {
     })
 }
 
-fn audit_row(row: &Row<'_>) -> rusqlite::Result<AuditRow> {
-    Ok(AuditRow {
-        at: Timestamp(row.get(0)?),
-        who: row.get(1)?,
-        action: row.get(2)?,
-        target: row.get(3)?,
-        result: row.get(4)?,
-        request: row.get(5)?,
-    })
+fn audit_row(row: &Row<'_>) -> rusqlite::Result<(i64, AuditRow)> {
+    let entry = AuditRow {
+        at: Timestamp(row.get(1)?),
+        who: row.get(2)?,
+        action: row.get(3)?,
+        target: row.get(4)?,
+        result: row.get(5)?,
+        request: row.get(6)?,
+    };
+    Ok((row.get(0)?, entry))
 }

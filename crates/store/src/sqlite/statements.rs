@@ -272,8 +272,8 @@ pub(super) const ADMIN_TOKENS: &str =
 pub(super) const REMOVE_TOKEN: &str = "delete from tokens where name = ?1";
 pub(super) const AUDIT: &str = "
     insert into audit (at, who, action, target, result, request) values (?1, ?2, ?3, ?4, ?5, ?6)";
-pub(super) const AUDIT_LOG: &str =
-    "select at, who, action, target, result, request from audit order by n desc limit ?1";
+pub(super) const AUDIT_PAGE: &str =
+    "select n, at, who, action, target, result, request from audit where n < ?1 order by n desc limit ?2";
 
 /// For the test that each of them is understood.
 #[cfg(test)]
@@ -350,5 +350,5 @@ pub(super) const ALL: &[&str] = &[
     SHARE_NEW,
     SHARE_CHANGED,
     AUDIT,
-    AUDIT_LOG,
+    AUDIT_PAGE,
 ];

@@ -58,6 +58,15 @@ pub(crate) async fn the_audit_log_is_newest_first(store: &dyn FullStore) {
     }
     assert_eq!(store.audit_log(3).await.unwrap(), [row(5), row(4), row(3)]);
     assert_eq!(store.audit_log(100).await.unwrap().len(), 5);
+    let mut pages = Vec::new();
+    let mut below = None;
+    loop {
+        let page = store.audit_page(below, 2).await.unwrap();
+        let Some((last, _)) = page.last() else { break };
+        below = Some(*last);
+        pages.push(page.into_iter().map(|(_, row)| row).collect::<Vec<_>>());
+    }
+    assert_eq!(pages, [vec![row(5), row(4)], vec![row(3), row(2)], vec![row(1)]]);
 }
 
 pub(crate) async fn a_shared_value_changes_only_for_who_knows_it(store: &dyn FullStore) {

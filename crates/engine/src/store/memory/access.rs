@@ -58,7 +58,13 @@ impl AccessStore for MemoryStore {
         Ok(())
     }
 
-    async fn audit_log(&self, limit: usize) -> Result<Vec<AuditRow>, StoreError> {
-        Ok(self.tables().audit.iter().rev().take(limit).cloned().collect())
+    async fn audit_page(&self, below: Option<i64>, limit: usize) -> Result<Vec<(i64, AuditRow)>, StoreError> {
+        let tables = self.tables();
+        let numbered = (0_i64..).zip(&tables.audit);
+        let mut rows: Vec<(i64, AuditRow)> = numbered.map(|(n, row)| (n, row.clone())).collect();
+        rows.retain(|(n, _)| below.is_none_or(|below| *n < below));
+        rows.reverse();
+        rows.truncate(limit);
+        Ok(rows)
     }
 }
