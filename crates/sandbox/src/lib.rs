@@ -14,6 +14,7 @@ mod connection;
 mod delays;
 mod director;
 mod faults;
+mod google;
 mod graphql;
 mod greeter;
 mod guests;
@@ -55,6 +56,7 @@ use crate::cluster::Clusters;
 use crate::connection::{Connection, CuttingListener};
 use crate::director::Director;
 use crate::faults::Faults;
+use crate::google::Google;
 use crate::identity::SandboxIdentity;
 use crate::identity_provider::IdentityProvider;
 use crate::image_builder::ImageBuilder;
@@ -101,6 +103,7 @@ impl Sandbox {
         world.opennebula.serve(&mut servers, listeners, &world.faults, &token);
         world.aws.serve(&mut servers, &token);
         world.azure.serve(&mut servers, &token);
+        world.google.serve(&mut servers, &token);
         let building = Arc::clone(&world.image_builder).run(token.clone());
         servers.spawn(async {
             building.await;
@@ -174,6 +177,7 @@ struct SandboxShared {
     inboxes: Arc<Inboxes>,
     aws: Aws,
     azure: Azure,
+    google: Google,
     sources: Arc<Sources>,
     rbac: Arc<Rbac>,
     image_builder: Arc<ImageBuilder>,
@@ -194,7 +198,8 @@ impl SandboxShared {
         let network = Arc::new(Network::new(addr.port()));
         let opennebula = OpenNebula::new(Arc::clone(&clock), Arc::clone(&ledger), Arc::clone(&network));
         let aws = Aws::new(Arc::clone(&clock), Arc::clone(&ledger), Arc::clone(&network));
-        let azure = Azure::new(addr, Arc::clone(&clock), Arc::clone(&ledger), network);
+        let azure = Azure::new(addr, Arc::clone(&clock), Arc::clone(&ledger), Arc::clone(&network));
+        let google = Google::new(Arc::clone(&clock), Arc::clone(&ledger), network);
         let (kafka, sources) = (Arc::<Kafka>::default(), Arc::<Sources>::default());
         let image_builder = ImageBuilder::new(
             Arc::clone(&clock),
@@ -218,6 +223,7 @@ impl SandboxShared {
             inboxes: Arc::default(),
             aws,
             azure,
+            google,
             sources,
             rbac: Arc::default(),
             image_builder: Arc::new(image_builder),
@@ -230,6 +236,7 @@ impl SandboxShared {
         self.opennebula.settle();
         self.aws.settle();
         self.azure.settle();
+        self.google.settle();
         self.image_builder.settle();
     }
 }
@@ -245,6 +252,7 @@ fn router(world: &SandboxShared) -> Router {
         .merge(world.opennebula.routes())
         .merge(world.aws.routes(&world.faults))
         .merge(world.azure.routes(&world.faults))
+        .merge(world.google.routes(&world.faults))
         .merge(image_builder::routes(world))
         .merge(sources::routes(world))
         .merge(rbac::routes(world))

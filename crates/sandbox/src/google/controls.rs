@@ -1,0 +1,204 @@
+//! What people set and look at, in JSON.
+
+use std::sync::Arc;
+
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::routing::{get, post, put};
+use axum::{Json, Router};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::bulk::is_name;
+use super::calls::GceCalls;
+use super::delay_times::GceDelays;
+use super::endpoint::SharedGoogle;
+use super::images::GceImage;
+use super::instances::{GceDisk, GceInstance, GcePlace, GceStatus};
+use super::limits::{GceCapacity, GceRate};
+use super::page::PageControls;
+use super::projects::GceProject;
+use super::templates::GceTemplate;
+use super::world::{GceControls, GoogleCloud};
+use crate::answer::{CallError, JsonBody};
+use crate::{delays, script};
+
+const ITEMS_MAX: usize = 1000;
+
+pub(super) fn routes(cloud: &Arc<GoogleCloud>) -> Router {
+    Router::new()
+        .route("/gcp/pace", get(show_delay_times).put(set_delay_times).post(set_delay_times))
+        .route("/gcp/capacity", get(show_capacity).put(set_capacity))
+        .route("/gcp/rate", get(show_rate).put(set_rate))
+        .route("/gcp/pages", put(set_pages))
+        .route("/gcp/projects/{project}", put(set_project).delete(forget_project))
+        .route("/gcp/projects", get(show_projects))
+        .route("/gcp/images", get(show_images).post(add_image))
+        .route("/gcp/templates", post(add_template))
+        .route("/gcp/calls", get(show_calls).delete(clear_calls))
+        .route("/gcp/instances", get(show_instances))
+        .route("/gcp/instances/{project}/{zone}/{name}/poweroff", post(power_off))
+        .route("/gcp/instances/{project}/{zone}/{name}/labels", put(set_labels))
+        .route("/gcp/disks", get(show_disks))
+        .route("/gcp/tokens/revoke", post(revoke))
+        .route("/gcp/reset", post(reset))
+        .with_state(Arc::clone(cloud))
+        .merge(script::routes("/gcp/faults", &cloud.google_state().faults))
+}
+
+async fn show_delay_times(State(cloud): SharedGoogle) -> Json<GceDelays> {
+    Json(cloud.google_state().controls.delay_times)
+}
+
+async fn set_delay_times(
+    State(cloud): SharedGoogle,
+    JsonBody(named): JsonBody<Map<String, Value>>,
+) -> Result<Json<GceDelays>, CallError> {
+    let mut google_state = cloud.google_state();
+    let delay_times = delays::change(&google_state.controls.delay_times, named);
+    google_state.controls.delay_times = delay_times.map_err(CallError::bad_request)?;
+    Ok(Json(google_state.controls.delay_times))
+}
+
+async fn show_capacity(State(cloud): SharedGoogle) -> Json<Value> {
+    Json(json!({"capacity": cloud.google_state().controls.limits.capacities}))
+}
+
+async fn set_capacity(
+    State(cloud): SharedGoogle,
+    JsonBody(capacity): JsonBody<GceCapacity>,
+) -> Result<StatusCode, CallError> {
+    cloud.google_state().controls.limits.set_capacity(capacity).map_err(CallError::bad_request)?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+async fn show_rate(State(cloud): SharedGoogle) -> Json<GceRate> {
+    Json(cloud.google_state().controls.limits.rate)
+}
+
+async fn set_rate(State(cloud): SharedGoogle, JsonBody(rate): JsonBody<GceRate>) -> StatusCode {
+    cloud.google_state().controls.limits.rate = rate;
+    StatusCode::NO_CONTENT
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PagesBody {
+    items: Option<usize>,
+    #[serde(default)]
+    begins_empty: bool,
+}
+
+async fn set_pages(State(cloud): SharedGoogle, JsonBody(body): JsonBody<PagesBody>) -> StatusCode {
+    let PagesBody { items, begins_empty } = body;
+    cloud.google_state().controls.pages = PageControls { items, begins_empty };
+    StatusCode::NO_CONTENT
+}
+
+async fn show_projects(State(cloud): SharedGoogle) -> Json<Value> {
+    Json(json!({"projects": cloud.google_state().projects}))
+}
+
+async fn set_project(
+    State(cloud): SharedGoogle,
+    Path(name): Path<String>,
+    JsonBody(project): JsonBody<GceProject>,
+) -> Result<StatusCode, CallError> {
+    let mut google_state = cloud.google_state();
+    if !is_name(&name) || google_state.projects.len() >= ITEMS_MAX {
+        return Err(CallError::bad_request("this is not the id of a project, or there are too many"));
+    }
+    google_state.projects.insert(name, project);
+    Ok(StatusCode::NO_CONTENT)
+}
+
+async fn forget_project(State(cloud): SharedGoogle, Path(name): Path<String>) -> StatusCode {
+    cloud.google_state().projects.remove(&name);
+    StatusCode::NO_CONTENT
+}
+
+async fn show_images(State(cloud): SharedGoogle) -> Json<Value> {
+    Json(json!({"images": cloud.google_state().images.all()}))
+}
+
+async fn add_image(
+    State(cloud): SharedGoogle,
+    JsonBody(image): JsonBody<GceImage>,
+) -> Result<StatusCode, CallError> {
+    cloud.google_state().images.add(image).map_err(CallError::bad_request)?;
+    Ok(StatusCode::CREATED)
+}
+
+async fn add_template(
+    State(cloud): SharedGoogle,
+    JsonBody(template): JsonBody<GceTemplate>,
+) -> Result<Json<Value>, CallError> {
+    let mut google_state = cloud.google_state();
+    if google_state.templates.len() >= ITEMS_MAX {
+        return Err(CallError::bad_request("there are too many templates"));
+    }
+    let id = google_state.next_id();
+    google_state.templates.push(GceTemplate { id, ..template });
+    Ok(Json(json!({"id": id.to_string()})))
+}
+
+async fn show_calls(State(cloud): SharedGoogle) -> Json<Value> {
+    Json(json!(cloud.google_state().calls))
+}
+
+async fn clear_calls(State(cloud): SharedGoogle) -> StatusCode {
+    cloud.google_state().calls = GceCalls::default();
+    StatusCode::NO_CONTENT
+}
+
+async fn show_instances(State(cloud): SharedGoogle) -> Json<Value> {
+    let google_state = cloud.google_state();
+    Json(json!({"instances": google_state.instances.values().map(GceInstance::show).collect::<Vec<_>>()}))
+}
+
+async fn show_disks(State(cloud): SharedGoogle) -> Json<Value> {
+    let google_state = cloud.google_state();
+    Json(json!({"disks": google_state.disks.values().map(GceDisk::show).collect::<Vec<_>>()}))
+}
+
+type PlacePath = Path<(String, String, String)>;
+
+fn changed(
+    cloud: &GoogleCloud,
+    Path((project, zone, name)): PlacePath,
+    change: impl FnOnce(&mut GceInstance),
+) -> Result<StatusCode, CallError> {
+    let mut google_state = cloud.google_state();
+    let place = GcePlace { project, zone, name };
+    let instance = google_state.instances.get_mut(&place);
+    change(instance.ok_or_else(|| CallError::new(StatusCode::NOT_FOUND, "there is no such instance"))?);
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// The guest switches itself off: it stays, and its disk is paid for.
+async fn power_off(State(cloud): SharedGoogle, place: PlacePath) -> Result<StatusCode, CallError> {
+    changed(&cloud, place, |instance| instance.status = GceStatus::Terminated)
+}
+
+async fn set_labels(
+    State(cloud): SharedGoogle,
+    place: PlacePath,
+    JsonBody(labels): JsonBody<std::collections::BTreeMap<String, String>>,
+) -> Result<StatusCode, CallError> {
+    changed(&cloud, place, |instance| instance.labels = labels)
+}
+
+/// All tokens that were given are no longer good.
+async fn revoke(State(cloud): SharedGoogle) -> StatusCode {
+    cloud.google_state().tokens.revoke();
+    StatusCode::NO_CONTENT
+}
+
+/// What was made stays, because the ledger says that it is there.
+async fn reset(State(cloud): SharedGoogle) -> StatusCode {
+    let mut google_state = cloud.google_state();
+    google_state.controls = GceControls::default();
+    google_state.faults.clear(None);
+    google_state.calls = GceCalls::default();
+    StatusCode::NO_CONTENT
+}
