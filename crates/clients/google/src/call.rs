@@ -14,7 +14,7 @@ use tracing::info;
 
 use crate::error::from_answer;
 use crate::paths::project;
-use crate::{Google, Options, SYSTEM};
+use crate::{Google, GoogleOptions, SYSTEM};
 
 /// A page of machine types has about one million bytes.
 const ANSWER_BYTES_MAX: usize = 16 * 1024 * 1024;
@@ -26,7 +26,7 @@ pub(super) const PAGE_SIZE: u32 = 500;
 const REASON_CHARS_MAX: usize = 128;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Service {
+pub(super) enum GoogleService {
     Compute,
     ResourceManager,
 }
@@ -34,7 +34,7 @@ pub(super) enum Service {
 /// What is asked. It may hold user data, so it is never shown.
 #[derive(Clone)]
 pub(super) struct Call {
-    service: Service,
+    service: GoogleService,
     method: Method,
     path: String,
     query: Vec<(&'static str, String)>,
@@ -43,7 +43,7 @@ pub(super) struct Call {
 
 impl Call {
     pub(super) fn get(path: impl Into<String>) -> Call {
-        let (service, method) = (Service::Compute, Method::GET);
+        let (service, method) = (GoogleService::Compute, Method::GET);
         Call { service, method, path: path.into(), query: Vec::new(), body: None }
     }
 
@@ -58,7 +58,7 @@ impl Call {
     /// Asks the service that knows projects.
     #[must_use]
     pub(super) fn of_projects(self) -> Call {
-        Call { service: Service::ResourceManager, ..self }
+        Call { service: GoogleService::ResourceManager, ..self }
     }
 
     #[must_use]
@@ -86,7 +86,7 @@ pub(super) struct Http {
 }
 
 impl Http {
-    pub(super) fn new(options: &Options) -> Result<Http, DriverError> {
+    pub(super) fn new(options: &GoogleOptions) -> Result<Http, DriverError> {
         Ok(Http {
             client: SYSTEM.client(client_builder(options.timeout).pool_idle_timeout(IDLE_MAX))?,
             compute: base(&options.compute)?,
@@ -102,8 +102,8 @@ impl Http {
 
     fn url(&self, call: &Call) -> Result<Url, CloudError> {
         let base = match call.service {
-            Service::Compute => &self.compute,
-            Service::ResourceManager => &self.resource_manager,
+            GoogleService::Compute => &self.compute,
+            GoogleService::ResourceManager => &self.resource_manager,
         };
         let mut url = joined(base, &call.path)?;
         for (name, value) in &call.query {

@@ -4,7 +4,6 @@ use cloud::{CloudAccount, CloudError, InstanceRequest, Part, PartKind};
 use serde::Deserialize;
 
 use crate::call::Call;
-use crate::operations::Operation;
 use crate::paths::{Site, is_name};
 use crate::{Google, labels};
 
@@ -29,7 +28,7 @@ pub(super) async fn sweep(
     for disk in disks {
         if disk.users.is_empty() && is_name(&disk.name) {
             let call = Call::delete(site.zonal(&format!("disks/{}", disk.name)));
-            google.find_one::<Operation>(place, call).await?;
+            google.begin_deletion(place, call).await?;
         }
         parts.push(Part { kind: PartKind::Disk, id: disk.name });
     }

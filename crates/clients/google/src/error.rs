@@ -18,22 +18,22 @@ const CODE_CHARS_MAX: usize = 100;
 const RATE_WAIT: Duration = Duration::from_mins(1);
 
 #[derive(Deserialize)]
-struct ErrorBody {
-    error: ErrorInfo,
+struct GoogleErrorBody {
+    error: GoogleErrorInfo,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct ErrorInfo {
+struct GoogleErrorInfo {
     message: String,
-    errors: Vec<ErrorItem>,
+    errors: Vec<GoogleErrorItem>,
     status: Option<String>,
     details: Vec<Value>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct ErrorItem {
+struct GoogleErrorItem {
     reason: String,
     message: String,
 }
@@ -48,7 +48,7 @@ struct TokenErrorBody {
 
 /// From an answer that is no success. The reason decides: 403 is four different things.
 pub(super) fn from_answer(status: StatusCode, body: &[u8], after: Option<Duration>) -> CloudError {
-    let Ok(ErrorBody { error }) = serde_json::from_slice::<ErrorBody>(body) else {
+    let Ok(GoogleErrorBody { error }) = serde_json::from_slice::<GoogleErrorBody>(body) else {
         let message = format!("Google Cloud answered {status} without a reason that can be read");
         return CloudError { after, ..CloudError::new(by_status(status, after), "", message) };
     };

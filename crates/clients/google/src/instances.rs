@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use cloud::{Category, CloudAccount, CloudError, CloudInstance, InstanceRequest, InstanceState, MARK_TAG};
+use engine::Timestamp;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use http_client::shorten;
 use serde::Deserialize;
@@ -11,7 +12,6 @@ use crate::call::Call;
 use crate::error::invalid;
 use crate::json::id;
 use crate::names::Names;
-use crate::operations::Operation;
 use crate::paths::{Site, is_name_or_id};
 use crate::{CALLS_AT_ONCE, Google, labels, operations};
 
@@ -23,6 +23,7 @@ pub(super) struct Instance {
     pub(super) name: String,
     status: String,
     status_message: Option<String>,
+    creation_timestamp: Option<String>,
     #[serde(default)]
     labels: BTreeMap<String, String>,
     #[serde(default)]
@@ -48,6 +49,12 @@ struct AccessConfig {
 impl Instance {
     pub(super) fn is_of(&self, launch_tag: &str) -> bool {
         self.labels.get(MARK_TAG).is_some_and(|tag| tag == launch_tag)
+    }
+
+    /// Made by a later call than the one that ended then.
+    pub(super) fn is_newer_than(&self, ended_at: Option<Timestamp>) -> bool {
+        let created_at = self.creation_timestamp.as_deref().and_then(Timestamp::parse);
+        created_at.zip(ended_at).is_some_and(|(created_at, ended_at)| created_at > ended_at)
     }
 
     pub(super) fn read(&self) -> Result<CloudInstance, CloudError> {
@@ -150,8 +157,8 @@ pub(super) async fn delete(
     ids: &[String],
 ) -> Result<(), CloudError> {
     let calls = each(place, ids, Call::delete)?;
-    let calls = calls.into_iter().map(|call| google.find_one::<Operation>(place, call));
-    stream::iter(calls).buffered(CALLS_AT_ONCE).try_for_each(|_| async { Ok(()) }).await
+    let calls = calls.into_iter().map(|call| google.begin_deletion(place, call));
+    stream::iter(calls).buffered(CALLS_AT_ONCE).try_for_each(|()| async { Ok(()) }).await
 }
 
 fn each(

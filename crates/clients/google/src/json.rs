@@ -5,7 +5,7 @@ use serde::{Deserialize, Deserializer};
 /// 64-bit integers travel as text, and older answers have them as numbers.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Wire {
+enum WireNumber {
     Text(String),
     Number(u64),
     Real(f64),
@@ -14,10 +14,10 @@ enum Wire {
 pub(super) fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
     let wrong =
         |found: &dyn std::fmt::Display| serde::de::Error::custom(format!("{found} is no whole number"));
-    match Wire::deserialize(deserializer)? {
-        Wire::Number(number) => Ok(number),
-        Wire::Text(text) => text.parse().map_err(|_| wrong(&text)),
-        Wire::Real(number) => Err(wrong(&number)),
+    match WireNumber::deserialize(deserializer)? {
+        WireNumber::Number(number) => Ok(number),
+        WireNumber::Text(text) => text.parse().map_err(|_| wrong(&text)),
+        WireNumber::Real(number) => Err(wrong(&number)),
     }
 }
 

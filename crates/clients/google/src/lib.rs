@@ -37,7 +37,7 @@ use std::time::Duration;
 use engine::{Clock, WallClock};
 use http_client::{DriverError, ExternalSystem};
 
-pub use self::options::{Options, ServiceAccountKey};
+pub use self::options::{GoogleOptions, GoogleOptions as Options, ServiceAccountKey};
 pub use self::ownership::ORGANISATION_LABEL;
 
 use self::call::Http;
@@ -60,12 +60,12 @@ pub struct Google {
 }
 
 impl Google {
-    pub fn new(options: &Options) -> Result<Google, DriverError> {
+    pub fn new(options: &GoogleOptions) -> Result<Google, DriverError> {
         Google::with_clock(options, Arc::new(WallClock))
     }
 
     /// Tokens and proofs are good for a while; this clock says for how long.
-    pub fn with_clock(options: &Options, clock: Arc<dyn Clock>) -> Result<Google, DriverError> {
+    pub fn with_clock(options: &GoogleOptions, clock: Arc<dyn Clock>) -> Result<Google, DriverError> {
         Ok(Google {
             http: Arc::new(Http::new(options)?),
             tokens: Arc::new(Tokens::new(options, Arc::clone(&clock))?),

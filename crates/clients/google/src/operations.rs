@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use cloud::{CloudAccount, CloudError};
+use engine::Timestamp;
 use serde::Deserialize;
 
 use crate::Google;
@@ -16,6 +17,7 @@ pub(super) struct Operation {
     pub(super) name: String,
     status: String,
     client_operation_id: Option<String>,
+    end_time: Option<String>,
     pub(super) error: Option<OperationErrors>,
     pub(super) http_error_status_code: Option<u16>,
     pub(super) http_error_message: Option<String>,
@@ -57,6 +59,10 @@ impl Operation {
             metadata.per_location_status.values().any(|place| place.status == "ROLLING_BACK");
         self.status == "DONE" && !is_rolling_back
     }
+
+    pub(super) fn ended_at(&self) -> Option<Timestamp> {
+        self.end_time.as_deref().and_then(Timestamp::parse)
+    }
 }
 
 /// The operation that a call with this request id began, if the cloud still knows it.
@@ -69,6 +75,20 @@ pub(super) async fn of_request(
     let call = Call::get(Site::of(place)?.zonal("operations")).with("filter", filter);
     let found: Vec<Operation> = google.pages(place, call).await?;
     Ok(found.into_iter().find(|operation| operation.client_operation_id.as_deref() == Some(request_id)))
+}
+
+impl Google {
+    /// What is not there, or is on its way out already, needs no deletion.
+    pub(super) async fn begin_deletion(
+        &self,
+        place: &CloudAccount<'_>,
+        call: Call,
+    ) -> Result<(), CloudError> {
+        match self.find_one::<Operation>(place, call).await {
+            Err(error) if error.code == "resourceNotReady" => Ok(()),
+            answer => answer.map(drop),
+        }
+    }
 }
 
 /// Whether a bulk call of this launch is still making instances, whichever try began it.

@@ -23,7 +23,7 @@ const PUBLIC_IMAGE_PROJECTS: [&str; 9] = [
 
 /// Where Google Cloud answers and with which credentials we ask.
 #[derive(Debug, Clone)]
-pub struct Options {
+pub struct GoogleOptions {
     /// Compute Engine, with its version.
     pub compute: String,
     /// Where an assertion is exchanged for a token.
@@ -92,10 +92,10 @@ impl fmt::Debug for ServiceAccountKey {
     }
 }
 
-impl Options {
+impl GoogleOptions {
     /// Google Cloud itself, without credentials.
-    pub fn new() -> Options {
-        Options {
+    pub fn new() -> GoogleOptions {
+        GoogleOptions {
             compute: "https://compute.googleapis.com/compute/v1".to_owned(),
             token: "https://oauth2.googleapis.com/token".to_owned(),
             iam_credentials: "https://iamcredentials.googleapis.com/v1".to_owned(),
@@ -109,11 +109,11 @@ impl Options {
     }
 
     /// The Google Cloud of a sandbox, with the key that it knows. Images of the Image Builder are in its own project.
-    pub fn beside(sandbox: &str) -> Options {
+    pub fn beside(sandbox: &str) -> GoogleOptions {
         let sandbox = sandbox.trim_end_matches('/');
-        let mut options = Options::new();
-        options.image_projects.push("image-builder".to_owned());
-        Options {
+        let mut options = GoogleOptions::new();
+        options.image_projects.push("sandbox-images".to_owned());
+        GoogleOptions {
             compute: format!("{sandbox}/gcp/compute/v1"),
             token: format!("{sandbox}/gcp/token"),
             iam_credentials: format!("{sandbox}/gcp/iamcredentials/v1"),
@@ -125,9 +125,9 @@ impl Options {
     }
 }
 
-impl Default for Options {
-    fn default() -> Options {
-        Options::new()
+impl Default for GoogleOptions {
+    fn default() -> GoogleOptions {
+        GoogleOptions::new()
     }
 }
 

@@ -18,7 +18,7 @@ use crate::call::Call;
 use crate::error::permission;
 use crate::paths::project;
 use crate::quotas::QuotaItem;
-use crate::{Google, Options};
+use crate::{Google, GoogleOptions};
 
 /// The label of a project that names the organisation which may use it.
 pub const ORGANISATION_LABEL: &str = "provision-engine-org";
@@ -34,7 +34,7 @@ pub(super) struct Ownership {
 }
 
 impl Ownership {
-    pub(super) fn new(options: &Options) -> Ownership {
+    pub(super) fn new(options: &GoogleOptions) -> Ownership {
         Ownership { image_projects: options.image_projects.clone(), proved: Mutex::default() }
     }
 
@@ -124,6 +124,8 @@ impl Google {
         if self.ownership.is_proved(&proof, self.clock.now()) {
             return Ok(());
         }
+        // A lack of credentials is no lack of a label.
+        self.tokens.token(&self.http, place).await?;
         let wanted = label_value(org);
         let found: Result<LabelledProject, CloudError> =
             self.call(place, Call::get(format!("projects/{owner}")).of_projects()).await;

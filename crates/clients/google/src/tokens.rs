@@ -16,7 +16,7 @@ use crate::assertion::{SCOPE, Signer};
 use crate::call::{Http, bearer, joined, read, wait};
 use crate::error::{from_answer, from_token_answer, permission};
 use crate::json::number;
-use crate::{Options, SYSTEM};
+use crate::{GoogleOptions, SYSTEM};
 
 /// A token must still be good when a long call arrives.
 const MARGIN: Duration = Duration::from_mins(5);
@@ -37,9 +37,9 @@ pub(super) struct Tokens {
 }
 
 /// Held while a token is asked for, so that many calls at once ask once.
-type TokenCache = Arc<Mutex<Option<Token>>>;
+type TokenCache = Arc<Mutex<Option<KeptToken>>>;
 
-struct Token {
+struct KeptToken {
     secret: SecretString,
     good_until: Timestamp,
 }
@@ -59,7 +59,7 @@ struct ImpersonationAnswer {
 }
 
 impl Tokens {
-    pub(super) fn new(options: &Options, clock: Arc<dyn Clock>) -> Result<Tokens, DriverError> {
+    pub(super) fn new(options: &GoogleOptions, clock: Arc<dyn Clock>) -> Result<Tokens, DriverError> {
         let own = options.credentials.as_ref().map(Signer::new).transpose()?;
         let impersonate = options.impersonate.clone();
         if impersonate.as_ref().is_some_and(|template| template.matches(PLACEHOLDER).count() != 1) {
@@ -112,7 +112,7 @@ impl Tokens {
         let ends = Timestamp::parse(&answer.expire_time).unwrap_or(asked_at.plus(LIFE));
         let good_until = ends.min(asked_at.plus(LIFE)).minus(MARGIN);
         let secret = SecretString::from(answer.access_token);
-        *kept = Some(Token { secret: secret.clone(), good_until });
+        *kept = Some(KeptToken { secret: secret.clone(), good_until });
         Ok(secret)
     }
 
@@ -152,7 +152,7 @@ impl Tokens {
         let life = Duration::from_secs(answer.expires_in).min(LIFE);
         let (secret, good_until) =
             (SecretString::from(answer.access_token), asked_at.plus(life).minus(MARGIN.min(life / 2)));
-        *kept = Some(Token { secret: secret.clone(), good_until });
+        *kept = Some(KeptToken { secret: secret.clone(), good_until });
         Ok(secret)
     }
 

@@ -10,6 +10,7 @@ mod cloud;
 mod declared_step;
 mod director;
 mod external_step;
+mod google;
 mod greeter;
 mod identity;
 mod image_builder;

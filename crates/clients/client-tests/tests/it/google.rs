@@ -1,0 +1,8 @@
+//! Google Cloud, against the sandbox: every answer lost, bulk calls that fail inside, and projects of others.
+
+mod failures;
+mod fixture;
+mod launches;
+mod lists;
+mod ownership;
+mod undo;
