@@ -6,7 +6,7 @@ use cloud::{Category, CloudError};
 use serde_json::{Value, json};
 
 use super::ids::{Kind, ResourceId};
-use super::launch::{Launch, SUBNET};
+use super::launch::{LaunchNames, SUBNET};
 
 /// Who logs in, as the hosted service had it.
 const USER: &str = "azureuser";
@@ -14,11 +14,11 @@ const USER: &str = "azureuser";
 const NETWORK: &str = "172.22.0.0/16";
 const USER_DATA_BYTES_MAX: usize = 65_535;
 
-pub(super) fn group(launch: &Launch<'_>) -> Value {
+pub(super) fn group(launch: &LaunchNames<'_>) -> Value {
     json!({"location": launch.location, "tags": launch.tags})
 }
 
-pub(super) fn security_group(launch: &Launch<'_>, ssh_from: &[String]) -> Value {
+pub(super) fn security_group(launch: &LaunchNames<'_>, ssh_from: &[String]) -> Value {
     let rule = json!({
         "name": "ssh",
         "properties": {
@@ -46,7 +46,7 @@ pub(super) fn security_group(launch: &Launch<'_>, ssh_from: &[String]) -> Value 
     json!({"location": launch.location, "tags": launch.tags, "properties": {"securityRules": rules}})
 }
 
-pub(super) fn network(launch: &Launch<'_>) -> Value {
+pub(super) fn network(launch: &LaunchNames<'_>) -> Value {
     let security_group = launch.security_group.clone().unwrap_or_else(|| launch.own_security_group());
     let subnet = json!({
         "name": SUBNET,
@@ -62,7 +62,7 @@ pub(super) fn network(launch: &Launch<'_>) -> Value {
     })
 }
 
-pub(super) fn public_ip(launch: &Launch<'_>) -> Value {
+pub(super) fn public_ip(launch: &LaunchNames<'_>) -> Value {
     json!({
         "location": launch.location,
         "tags": launch.tags,
@@ -71,7 +71,7 @@ pub(super) fn public_ip(launch: &Launch<'_>) -> Value {
     })
 }
 
-pub(super) fn nic(launch: &Launch<'_>, number: u32) -> Value {
+pub(super) fn nic(launch: &LaunchNames<'_>, number: u32) -> Value {
     let mut properties = json!({
         "ipConfigurations": [{
             "name": "primary",
@@ -90,7 +90,7 @@ pub(super) fn nic(launch: &Launch<'_>, number: u32) -> Value {
     json!({"location": launch.location, "tags": launch.tags, "properties": properties})
 }
 
-pub(super) fn vm(launch: &Launch<'_>, number: u32) -> Result<Value, CloudError> {
+pub(super) fn vm(launch: &LaunchNames<'_>, number: u32) -> Result<Value, CloudError> {
     let request = launch.request;
     let image = image_id(launch)?;
     let size = request.instance_type.as_deref().ok_or_else(|| missing("an instance type"))?;
@@ -139,7 +139,7 @@ pub(super) fn vm(launch: &Launch<'_>, number: u32) -> Result<Value, CloudError> 
     }))
 }
 
-pub(super) fn image_id(launch: &Launch<'_>) -> Result<ResourceId, CloudError> {
+pub(super) fn image_id(launch: &LaunchNames<'_>) -> Result<ResourceId, CloudError> {
     let image = launch.request.image.as_deref().ok_or_else(|| missing("an image"))?;
     let kinds = [Kind::Image, Kind::GalleryImage];
     ResourceId::parse(image, &launch.subscription, &kinds).map(|(id, _)| id)

@@ -10,8 +10,8 @@ use futures_util::future::join_all;
 use super::arm::ArmCall;
 use super::error::is_unregistered;
 use super::ids::{Kind, ResourceId};
-use super::launch::Launch;
-use super::operation::Progress;
+use super::launch::LaunchNames;
+use super::operation::Readiness;
 use super::vm::{Vm, VmStage};
 use super::{Azure, CALLS_AT_ONCE, bodies, ownership, prepare};
 
@@ -35,7 +35,7 @@ pub(super) async fn create(
     place: &CloudAccount<'_>,
     request: &InstanceRequest,
 ) -> Result<Created, CloudError> {
-    let launch = Launch::new(place, request)?;
+    let launch = LaunchNames::new(place, request)?;
     ownership::prove(azure, place).await?;
     let mut fleet = look(azure, place, &launch).await?;
     let keeps_fewer = request.least < request.most;
@@ -62,7 +62,11 @@ pub(super) async fn create(
     Ok(Created { reservation: None, instances: fleet.ready, again: None })
 }
 
-async fn look(azure: &Azure, place: &CloudAccount<'_>, launch: &Launch<'_>) -> Result<Fleet, CloudError> {
+async fn look(
+    azure: &Azure,
+    place: &CloudAccount<'_>,
+    launch: &LaunchNames<'_>,
+) -> Result<Fleet, CloudError> {
     let mut fleet = Fleet::default();
     for (number, found) in vms(azure, place, launch).await? {
         let Some(vm) = found else {
@@ -71,7 +75,7 @@ async fn look(azure: &Azure, place: &CloudAccount<'_>, launch: &Launch<'_>) -> R
         };
         let id = launch.vm(number);
         if !vm.is_of(&launch.request.launch_tag) {
-            return Err(Launch::duplicate(&id));
+            return Err(LaunchNames::duplicate(&id));
         }
         match vm.stage() {
             VmStage::Creating => fleet.creating += 1,
@@ -87,7 +91,7 @@ async fn look(azure: &Azure, place: &CloudAccount<'_>, launch: &Launch<'_>) -> R
 pub(super) async fn vms(
     azure: &Azure,
     place: &CloudAccount<'_>,
-    launch: &Launch<'_>,
+    launch: &LaunchNames<'_>,
 ) -> Result<Vec<(u32, Option<Vm>)>, CloudError> {
     let numbers: Vec<u32> = launch.numbers().collect();
     let mut all = Vec::with_capacity(numbers.len());
@@ -114,7 +118,7 @@ pub(super) async fn vm(
 async fn begin(
     azure: &Azure,
     place: &CloudAccount<'_>,
-    launch: &Launch<'_>,
+    launch: &LaunchNames<'_>,
     fleet: &mut Fleet,
     keeps_fewer: bool,
 ) -> Result<Option<Duration>, CloudError> {
@@ -161,7 +165,7 @@ fn is_want_of_room(error: &CloudError) -> bool {
 async fn put(
     azure: &Azure,
     place: &CloudAccount<'_>,
-    launch: &Launch<'_>,
+    launch: &LaunchNames<'_>,
     number: u32,
 ) -> Result<Duration, CloudError> {
     let vm_body = bodies::vm(launch, number)?;
@@ -177,7 +181,7 @@ async fn put(
             }
             ensured => ensured?,
         };
-        if let Progress::Busy(after) = ensured {
+        if let Readiness::Busy(after) = ensured {
             return Ok(after);
         }
     }
@@ -194,7 +198,7 @@ async fn put(
         Ok(answer) => Ok(azure.pause(answer.after)),
         // An earlier call made it, and its answer got lost.
         Err(error) if error.is(Category::Duplicate) => match vm(azure, place, id.clone()).await? {
-            Some(vm) if !vm.is_of(&launch.request.launch_tag) => Err(Launch::duplicate(&id)),
+            Some(vm) if !vm.is_of(&launch.request.launch_tag) => Err(LaunchNames::duplicate(&id)),
             _ => Ok(azure.pause(None)),
         },
         Err(error) => Err(error),
@@ -210,7 +214,7 @@ fn is_invisible(error: &CloudError) -> bool {
 async fn give_up(
     azure: &Azure,
     place: &CloudAccount<'_>,
-    launch: &Launch<'_>,
+    launch: &LaunchNames<'_>,
     failed: Vec<(u32, CloudError)>,
 ) -> CloudError {
     let errors = || failed.iter().map(|(_, error)| error);
@@ -234,7 +238,7 @@ async fn give_up(
 async fn drop_instance(
     azure: &Azure,
     place: &CloudAccount<'_>,
-    launch: &Launch<'_>,
+    launch: &LaunchNames<'_>,
     number: u32,
 ) -> Result<(), CloudError> {
     let id = launch.vm(number);
@@ -244,7 +248,7 @@ async fn drop_instance(
     for (id, kind) in [(launch.nic(number), Kind::Nic), (launch.ip(number), Kind::PublicIp)] {
         match azure.arm.call(place, &ArmCall::delete(&id, kind)).await {
             Ok(begun) => {
-                if azure.follow_delete(place, &begun).await? != Progress::Done {
+                if azure.follow_delete(place, &begun).await? != Readiness::Ready {
                     return Ok(());
                 }
             }

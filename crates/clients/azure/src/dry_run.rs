@@ -8,7 +8,7 @@ use super::Azure;
 use super::arm::ArmCall;
 use super::catalog::{Sku, skus};
 use super::ids::{COMPUTE, NETWORK};
-use super::launch::Launch;
+use super::launch::LaunchNames;
 use super::permissions::{NEEDED, OWN_GROUP, Permission, allows};
 use super::prepare::GROUPS;
 use super::{bodies, ownership};
@@ -39,7 +39,7 @@ pub(super) async fn dry_run(
     place: &CloudAccount<'_>,
     request: &InstanceRequest,
 ) -> Result<(), CloudError> {
-    let launch = Launch::new(place, request)?;
+    let launch = LaunchNames::new(place, request)?;
     ownership::prove(azure, place).await?;
     permissions(azure, place, &launch).await?;
     let Some(wanted) = request.instance_type.as_deref() else { return Ok(()) };
@@ -48,7 +48,11 @@ pub(super) async fn dry_run(
     quotas(azure, place, &launch, sku).await
 }
 
-async fn permissions(azure: &Azure, place: &CloudAccount<'_>, launch: &Launch<'_>) -> Result<(), CloudError> {
+async fn permissions(
+    azure: &Azure,
+    place: &CloudAccount<'_>,
+    launch: &LaunchNames<'_>,
+) -> Result<(), CloudError> {
     // A group that does not exist yet has the permissions of the subscription, and so has the group of the image at least.
     let scope = if !launch.owns_group() {
         launch.group_path()
@@ -82,7 +86,7 @@ async fn permissions(azure: &Azure, place: &CloudAccount<'_>, launch: &Launch<'_
 async fn is_registered(
     azure: &Azure,
     place: &CloudAccount<'_>,
-    launch: &Launch<'_>,
+    launch: &LaunchNames<'_>,
     namespace: &str,
 ) -> Result<bool, CloudError> {
     let path = format!("{}/providers/{namespace}", launch.subscription.path());
@@ -117,7 +121,7 @@ fn available<'a>(skus: &'a [Sku], wanted: &str, region: &str) -> Result<&'a Sku,
 async fn quotas(
     azure: &Azure,
     place: &CloudAccount<'_>,
-    launch: &Launch<'_>,
+    launch: &LaunchNames<'_>,
     sku: &Sku,
 ) -> Result<(), CloudError> {
     let amount = i64::from(launch.request.least.max(1));
@@ -132,7 +136,7 @@ async fn quotas(
 async fn enough(
     azure: &Azure,
     place: &CloudAccount<'_>,
-    launch: &Launch<'_>,
+    launch: &LaunchNames<'_>,
     (namespace, version): (&str, &'static str),
     wanted: &[(&str, i64)],
 ) -> Result<(), CloudError> {

@@ -6,25 +6,25 @@ use serde_json::Value;
 use super::Azure;
 use super::arm::ArmCall;
 use super::ids::{Kind, ResourceId};
-use super::launch::Launch;
-use super::operation::Progress;
-use super::resource::Resource;
+use super::launch::LaunchNames;
+use super::operation::Readiness;
+use super::resource::ResourceHead;
 
 impl Azure {
     /// A resource of the same name that is not of this launch is never touched.
     pub(super) async fn ensure(
         &self,
         place: &CloudAccount<'_>,
-        launch: &Launch<'_>,
+        launch: &LaunchNames<'_>,
         (id, kind): (&ResourceId, Kind),
         body: Value,
-    ) -> Result<Progress, CloudError> {
+    ) -> Result<Readiness, CloudError> {
         let look = ArmCall::get(id, kind);
-        let found: Option<Resource> = self.arm.find(place, &look, "a resource").await?;
+        let found: Option<ResourceHead> = self.arm.find(place, &look, "a resource").await?;
         match found {
-            Some(resource) if !resource.is_of(&launch.request.launch_tag) => Err(Launch::duplicate(id)),
-            Some(resource) if resource.is_ready() => Ok(Progress::Done),
-            Some(resource) if !resource.has_failed() => Ok(Progress::Busy(self.pause(None))),
+            Some(resource) if !resource.is_of(&launch.request.launch_tag) => Err(LaunchNames::duplicate(id)),
+            Some(resource) if resource.is_ready() => Ok(Readiness::Ready),
+            Some(resource) if !resource.has_failed() => Ok(Readiness::Busy(self.pause(None))),
             _ => {
                 let begun = self.arm.call(place, &ArmCall::put(id, kind, body)).await?;
                 self.follow(place, &begun, &look).await

@@ -18,18 +18,18 @@ const BUSY: Duration = Duration::from_secs(10);
 
 /// The body of an error, and the error of an operation that failed.
 #[derive(Debug, Clone, Default, Deserialize)]
-pub(super) struct ErrorBody {
+pub(super) struct ArmErrorBody {
     #[serde(default)]
     code: String,
     #[serde(default)]
     message: String,
     #[serde(default)]
-    details: Option<Vec<ErrorBody>>,
+    details: Option<Vec<ArmErrorBody>>,
 }
 
-impl ErrorBody {
+impl ArmErrorBody {
     /// Some services put the cause into the details and a general word in front of it.
-    fn cause(&self) -> &ErrorBody {
+    fn cause(&self) -> &ArmErrorBody {
         let first = self.details.as_ref().and_then(|details| details.first());
         let is_general = matches!(
             self.code.as_str(),
@@ -44,7 +44,7 @@ impl ErrorBody {
 
 #[derive(Deserialize)]
 struct ErrorEnvelope {
-    error: ErrorBody,
+    error: ArmErrorBody,
 }
 
 /// What Entra answers in place of a token.
@@ -65,17 +65,17 @@ pub(super) fn told(status: StatusCode, body: &[u8], after: Option<Duration>) -> 
 }
 
 /// From an operation that ended badly.
-pub(super) fn of_operation(error: &ErrorBody) -> CloudError {
+pub(super) fn of_operation(error: &ArmErrorBody) -> CloudError {
     of_body(None, error, None)
 }
 
 /// From the cause that the state of an instance names.
 pub(super) fn of_state(code: &str, message: &str) -> CloudError {
-    let body = ErrorBody { code: code.to_owned(), message: message.to_owned(), details: None };
+    let body = ArmErrorBody { code: code.to_owned(), message: message.to_owned(), details: None };
     of_body(None, &body, None)
 }
 
-fn of_body(status: Option<StatusCode>, body: &ErrorBody, after: Option<Duration>) -> CloudError {
+fn of_body(status: Option<StatusCode>, body: &ArmErrorBody, after: Option<Duration>) -> CloudError {
     let cause = body.cause();
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | ':');
     let is_code = cause.code.len() <= CODE_CHARS_MAX && cause.code.chars().all(fits);

@@ -6,7 +6,7 @@ use futures_util::future::join_all;
 use super::arm::ArmCall;
 use super::create::{delete_vm, vm, vms};
 use super::ids::{Kind, ResourceId, Subscription};
-use super::launch::Launch;
+use super::launch::LaunchNames;
 use super::vm::{Nic, Vm};
 use super::{Azure, CALLS_AT_ONCE};
 
@@ -15,7 +15,7 @@ pub(super) async fn find(
     place: &CloudAccount<'_>,
     request: &InstanceRequest,
 ) -> Result<Vec<CloudInstance>, CloudError> {
-    let launch = Launch::new(place, request)?;
+    let launch = LaunchNames::new(place, request)?;
     let mut instances = Vec::new();
     for (number, found) in vms(azure, place, &launch).await? {
         let own = found.filter(|vm| vm.is_of(&request.launch_tag));

@@ -19,7 +19,7 @@ const TAG_VALUE_CHARS_MAX: usize = 256;
 /// The subnet in the network of a launch.
 pub(super) const SUBNET: &str = "instances";
 
-pub(super) struct Launch<'a> {
+pub(super) struct LaunchNames<'a> {
     pub(super) request: &'a InstanceRequest,
     pub(super) subscription: Subscription,
     pub(super) location: &'a str,
@@ -32,11 +32,11 @@ pub(super) struct Launch<'a> {
     prefix: String,
 }
 
-impl<'a> Launch<'a> {
+impl<'a> LaunchNames<'a> {
     pub(super) fn new(
         place: &CloudAccount<'a>,
         request: &'a InstanceRequest,
-    ) -> Result<Launch<'a>, CloudError> {
+    ) -> Result<LaunchNames<'a>, CloudError> {
         let subscription = Subscription::of(place)?;
         let name = request.name.as_deref().filter(|name| !name.is_empty()).unwrap_or(NAME_DEFAULT);
         let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-';
@@ -57,7 +57,7 @@ impl<'a> Launch<'a> {
                 return Err(invalid("InvalidSecurityGroups", message));
             }
         };
-        Ok(Launch {
+        Ok(LaunchNames {
             location: location(place.region)?,
             tags: tags(request)?,
             named_group: request.resource_group.as_deref().map(group_name).transpose()?,

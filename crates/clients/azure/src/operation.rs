@@ -9,8 +9,8 @@ use serde::Deserialize;
 
 use super::Azure;
 use super::arm::{ArmAnswer, ArmCall};
-use super::error::{ErrorBody, of_operation, of_state};
-use super::resource::Resource;
+use super::error::{ArmErrorBody, of_operation, of_state};
+use super::resource::ResourceHead;
 
 /// A call may follow an operation for so long; network resources are ready after a few seconds.
 const FOLLOW_MAX: Duration = Duration::from_secs(15);
@@ -19,8 +19,8 @@ const PAUSE_MIN: Duration = Duration::from_millis(50);
 
 /// Where an operation stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Progress {
-    Done,
+pub(super) enum Readiness {
+    Ready,
     /// Ask again after this time.
     Busy(Duration),
 }
@@ -29,7 +29,7 @@ pub(super) enum Progress {
 struct OperationBody {
     status: String,
     #[serde(default)]
-    error: Option<ErrorBody>,
+    error: Option<ArmErrorBody>,
 }
 
 /// Whether the operation has ended well. One that ended badly is its error.
@@ -52,11 +52,11 @@ impl Azure {
         place: &CloudAccount<'_>,
         begun: &ArmAnswer,
         look: &ArmCall,
-    ) -> Result<Progress, CloudError> {
+    ) -> Result<Readiness, CloudError> {
         if begun.operation.is_none() && begun.location.is_none() {
-            let resource: Resource = begun.json("a resource")?;
+            let resource: ResourceHead = begun.json("a resource")?;
             if resource.is_ready() {
-                return Ok(Progress::Done);
+                return Ok(Readiness::Ready);
             }
         }
         self.follow_state(place, begun, Some(look)).await
@@ -67,9 +67,9 @@ impl Azure {
         &self,
         place: &CloudAccount<'_>,
         begun: &ArmAnswer,
-    ) -> Result<Progress, CloudError> {
+    ) -> Result<Readiness, CloudError> {
         if begun.status != StatusCode::ACCEPTED {
-            return Ok(Progress::Done);
+            return Ok(Readiness::Ready);
         }
         self.follow_state(place, begun, None).await
     }
@@ -79,18 +79,18 @@ impl Azure {
         place: &CloudAccount<'_>,
         begun: &ArmAnswer,
         look: Option<&ArmCall>,
-    ) -> Result<Progress, CloudError> {
+    ) -> Result<Readiness, CloudError> {
         let deadline = self.arm.clock.now().plus(FOLLOW_MAX);
         let mut pause = self.pause(begun.after);
         while self.arm.clock.now().plus(pause) < deadline {
             self.arm.clock.sleep(pause).await;
             let (is_done, after) = self.ask_state(place, begun, look).await?;
             if is_done {
-                return Ok(Progress::Done);
+                return Ok(Readiness::Ready);
             }
             pause = self.pause(after);
         }
-        Ok(Progress::Busy(pause))
+        Ok(Readiness::Busy(pause))
     }
 
     async fn ask_state(
@@ -109,7 +109,7 @@ impl Azure {
         }
         let Some(look) = look else { return Ok((true, None)) };
         let answer = self.arm.call(place, look).await?;
-        let resource: Resource = answer.json("a resource")?;
+        let resource: ResourceHead = answer.json("a resource")?;
         if resource.has_failed() {
             return Err(of_state("", "Azure could not make the resource and gives no reason"));
         }

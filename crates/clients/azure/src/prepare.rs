@@ -10,9 +10,9 @@ use super::Azure;
 use super::arm::ArmCall;
 use super::error::is_unregistered;
 use super::ids::Kind;
-use super::launch::Launch;
-use super::operation::Progress;
-use super::resource::Resource;
+use super::launch::LaunchNames;
+use super::operation::Readiness;
+use super::resource::ResourceHead;
 use super::{bodies, ownership};
 
 pub(super) const GROUPS: &str = "2022-09-01";
@@ -24,12 +24,12 @@ pub(super) async fn prepare(
     place: &CloudAccount<'_>,
     request: &InstanceRequest,
 ) -> Result<Option<Duration>, CloudError> {
-    let launch = Launch::new(place, request)?;
+    let launch = LaunchNames::new(place, request)?;
     ownership::prove(azure, place).await?;
     group(azure, place, &launch).await?;
     match network(azure, place, &launch).await {
-        Ok(Progress::Done) => Ok(None),
-        Ok(Progress::Busy(after)) => Ok(Some(after)),
+        Ok(Readiness::Ready) => Ok(None),
+        Ok(Readiness::Busy(after)) => Ok(Some(after)),
         Err(error) if is_unregistered(&error) => {
             register(azure, place, &launch, "Microsoft.Network").await.map(Some)
         }
@@ -37,9 +37,9 @@ pub(super) async fn prepare(
     }
 }
 
-async fn group(azure: &Azure, place: &CloudAccount<'_>, launch: &Launch<'_>) -> Result<(), CloudError> {
+async fn group(azure: &Azure, place: &CloudAccount<'_>, launch: &LaunchNames<'_>) -> Result<(), CloudError> {
     let look = ArmCall::new(Method::GET, launch.group_path(), GROUPS);
-    let found: Option<Resource> = azure.arm.find(place, &look, "a resource group").await?;
+    let found: Option<ResourceHead> = azure.arm.find(place, &look, "a resource group").await?;
     let name = launch.group();
     match found {
         None if !launch.owns_group() => {
@@ -69,20 +69,20 @@ async fn group(azure: &Azure, place: &CloudAccount<'_>, launch: &Launch<'_>) -> 
 async fn network(
     azure: &Azure,
     place: &CloudAccount<'_>,
-    launch: &Launch<'_>,
-) -> Result<Progress, CloudError> {
+    launch: &LaunchNames<'_>,
+) -> Result<Readiness, CloudError> {
     if let Some(subnet) = &launch.subnet {
         let call = ArmCall::get(subnet, Kind::Subnet);
         if azure.arm.find::<Value>(place, &call, "a subnet").await?.is_none() {
             let message = format!("there is no subnet {subnet}: name one that exists, or leave it out");
             return Err(CloudError::new(Category::Invalid, "SubnetNotFound", message));
         }
-        return Ok(Progress::Done);
+        return Ok(Readiness::Ready);
     }
     if launch.security_group.is_none() {
         let body = bodies::security_group(launch, &azure.ssh_from);
         let id = launch.own_security_group();
-        if let busy @ Progress::Busy(_) =
+        if let busy @ Readiness::Busy(_) =
             azure.ensure(place, launch, (&id, Kind::SecurityGroup), body).await?
         {
             return Ok(busy);
@@ -95,7 +95,7 @@ async fn network(
 pub(super) async fn register(
     azure: &Azure,
     place: &CloudAccount<'_>,
-    launch: &Launch<'_>,
+    launch: &LaunchNames<'_>,
     namespace: &str,
 ) -> Result<Duration, CloudError> {
     let path = format!("{}/providers/{namespace}/register", launch.subscription.path());

@@ -6,7 +6,7 @@ use cloud::MARK_TAG;
 use serde::Deserialize;
 
 #[derive(Debug, Clone, Default, Deserialize)]
-pub(super) struct Resource {
+pub(super) struct ResourceHead {
     #[serde(default)]
     pub(super) tags: Option<BTreeMap<String, String>>,
     #[serde(default)]
@@ -21,7 +21,7 @@ pub(super) struct ResourceProperties {
     disk_state: String,
 }
 
-impl Resource {
+impl ResourceHead {
     fn is_in(&self, state: &str) -> bool {
         self.properties.provisioning_state.eq_ignore_ascii_case(state)
     }

@@ -8,9 +8,9 @@ use reqwest::Method;
 use super::arm::ArmCall;
 use super::create::vms;
 use super::ids::{Kind, ResourceId};
-use super::launch::Launch;
+use super::launch::LaunchNames;
 use super::prepare::GROUPS;
-use super::resource::Resource;
+use super::resource::ResourceHead;
 use super::vm::{Vm, VmStage};
 use super::{Azure, CALLS_AT_ONCE};
 
@@ -19,7 +19,7 @@ pub(super) async fn sweep(
     place: &CloudAccount<'_>,
     request: &InstanceRequest,
 ) -> Result<Vec<Part>, CloudError> {
-    let launch = Launch::new(place, request)?;
+    let launch = LaunchNames::new(place, request)?;
     if launch.owns_group() {
         own_group(azure, place, &launch).await
     } else {
@@ -31,10 +31,10 @@ pub(super) async fn sweep(
 async fn own_group(
     azure: &Azure,
     place: &CloudAccount<'_>,
-    launch: &Launch<'_>,
+    launch: &LaunchNames<'_>,
 ) -> Result<Vec<Part>, CloudError> {
     let look = ArmCall::new(Method::GET, launch.group_path(), GROUPS);
-    let found: Option<Resource> = azure.arm.find(place, &look, "a resource group").await?;
+    let found: Option<ResourceHead> = azure.arm.find(place, &look, "a resource group").await?;
     let Some(group) = found.filter(|group| group.is_of(&launch.request.launch_tag)) else {
         return Ok(Vec::new());
     };
@@ -54,7 +54,7 @@ async fn own_group(
 }
 
 /// An instance that lives on, so that its network must stay.
-fn is_needed(vm: Option<&Vm>, launch: &Launch<'_>) -> bool {
+fn is_needed(vm: Option<&Vm>, launch: &LaunchNames<'_>) -> bool {
     vm.is_some_and(|vm| vm.is_of(&launch.request.launch_tag) && vm.stage() != VmStage::Leaving)
 }
 
@@ -62,7 +62,7 @@ fn is_needed(vm: Option<&Vm>, launch: &Launch<'_>) -> bool {
 async fn parts(
     azure: &Azure,
     place: &CloudAccount<'_>,
-    launch: &Launch<'_>,
+    launch: &LaunchNames<'_>,
 ) -> Result<Vec<Part>, CloudError> {
     let mut left = Vec::new();
     let found = vms(azure, place, launch).await?;
@@ -84,7 +84,7 @@ async fn parts(
 async fn of_instance(
     azure: &Azure,
     place: &CloudAccount<'_>,
-    launch: &Launch<'_>,
+    launch: &LaunchNames<'_>,
     number: u32,
 ) -> Result<Option<Part>, CloudError> {
     let parts = [
@@ -103,7 +103,7 @@ async fn of_instance(
 async fn network(
     azure: &Azure,
     place: &CloudAccount<'_>,
-    launch: &Launch<'_>,
+    launch: &LaunchNames<'_>,
 ) -> Result<Option<Part>, CloudError> {
     let network = (launch.own_network(), Kind::Network, PartKind::Network);
     if let Some(left) = remove(azure, place, launch, network).await? {
@@ -117,12 +117,12 @@ async fn network(
 async fn remove(
     azure: &Azure,
     place: &CloudAccount<'_>,
-    launch: &Launch<'_>,
+    launch: &LaunchNames<'_>,
     (id, kind, part): (ResourceId, Kind, PartKind),
 ) -> Result<Option<Part>, CloudError> {
-    let found: Option<Resource> = azure.arm.find(place, &ArmCall::get(&id, kind), "a resource").await?;
+    let found: Option<ResourceHead> = azure.arm.find(place, &ArmCall::get(&id, kind), "a resource").await?;
     // Azure makes the disk of an instance by itself, and may leave out the tags of the instance.
-    let is_ours = |resource: &Resource| {
+    let is_ours = |resource: &ResourceHead| {
         resource.is_of(&launch.request.launch_tag) || kind == Kind::Disk && !resource.has_launch_tag()
     };
     let Some(resource) = found.filter(is_ours) else { return Ok(None) };

@@ -19,7 +19,7 @@ use super::world::{AzureCloud, AzureControls};
 use crate::answer::{CallError, JsonBody};
 use crate::{delays, script};
 
-type Shared = State<Arc<AzureCloud>>;
+type AzureShared = State<Arc<AzureCloud>>;
 
 pub(super) fn routes(cloud: &Arc<AzureCloud>) -> Router {
     Router::new()
@@ -38,12 +38,12 @@ pub(super) fn routes(cloud: &Arc<AzureCloud>) -> Router {
         .merge(script::routes("/azure/faults", &cloud.state().faults))
 }
 
-async fn show_delay_times(State(cloud): Shared) -> Json<AzureDelays> {
+async fn show_delay_times(State(cloud): AzureShared) -> Json<AzureDelays> {
     Json(cloud.state().controls.delay_times)
 }
 
 async fn set_delay_times(
-    State(cloud): Shared,
+    State(cloud): AzureShared,
     JsonBody(named): JsonBody<Map<String, Value>>,
 ) -> Result<Json<AzureDelays>, CallError> {
     let mut state = cloud.state();
@@ -52,43 +52,43 @@ async fn set_delay_times(
     Ok(Json(changed))
 }
 
-async fn show_delegations(State(cloud): Shared) -> Json<Value> {
+async fn show_delegations(State(cloud): AzureShared) -> Json<Value> {
     Json(cloud.state().subscriptions.show())
 }
 
 async fn set_delegation(
-    State(cloud): Shared,
+    State(cloud): AzureShared,
     JsonBody(delegation): JsonBody<Delegation>,
 ) -> Result<StatusCode, CallError> {
     cloud.state().subscriptions.set(delegation).map_err(CallError::bad_request)?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-async fn show_capacity(State(cloud): Shared) -> Json<Value> {
+async fn show_capacity(State(cloud): AzureShared) -> Json<Value> {
     Json(json!({"capacity": cloud.state().controls.limits.capacities()}))
 }
 
 async fn set_capacity(
-    State(cloud): Shared,
+    State(cloud): AzureShared,
     JsonBody(capacity): JsonBody<AzureCapacity>,
 ) -> Result<StatusCode, CallError> {
     cloud.state().controls.limits.set_capacity(capacity).map_err(CallError::bad_request)?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-async fn show_quota(State(cloud): Shared) -> Json<Value> {
+async fn show_quota(State(cloud): AzureShared) -> Json<Value> {
     Json(json!({"quota": cloud.state().controls.limits.quotas()}))
 }
 
 async fn set_quota(
-    State(cloud): Shared,
+    State(cloud): AzureShared,
     JsonBody(quota): JsonBody<AzureQuota>,
 ) -> Result<StatusCode, CallError> {
     cloud.state().controls.limits.set_quota(quota).map_err(CallError::bad_request)?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-async fn set_throttle(State(cloud): Shared, JsonBody(throttle): JsonBody<AzureThrottle>) -> StatusCode {
+async fn set_throttle(State(cloud): AzureShared, JsonBody(throttle): JsonBody<AzureThrottle>) -> StatusCode {
     cloud.state().controls.throttle = throttle;
     StatusCode::NO_CONTENT
 }
@@ -100,7 +100,7 @@ struct PageLimit {
 }
 
 async fn set_pages(
-    State(cloud): Shared,
+    State(cloud): AzureShared,
     JsonBody(body): JsonBody<PageLimit>,
 ) -> Result<StatusCode, CallError> {
     if body.items == Some(0) {
@@ -119,7 +119,7 @@ struct AzureRules {
     locked: Vec<ArmKind>,
 }
 
-async fn set_rules(State(cloud): Shared, JsonBody(rules): JsonBody<AzureRules>) -> StatusCode {
+async fn set_rules(State(cloud): AzureShared, JsonBody(rules): JsonBody<AzureRules>) -> StatusCode {
     let mut state = cloud.state();
     state.controls.policy_denies = rules.policy_denies;
     state.controls.locked = rules.locked;
@@ -141,7 +141,7 @@ fn first() -> String {
 }
 
 async fn add_image(
-    State(cloud): Shared,
+    State(cloud): AzureShared,
     JsonBody(image): JsonBody<NewImage>,
 ) -> Result<StatusCode, CallError> {
     if image.location.as_deref().is_some_and(|location| !catalog::is_location(location)) {
@@ -154,22 +154,22 @@ async fn add_image(
     Ok(StatusCode::CREATED)
 }
 
-async fn show_images(State(cloud): Shared) -> Json<Value> {
+async fn show_images(State(cloud): AzureShared) -> Json<Value> {
     let state = cloud.state();
     let images = state.resources.values().filter(|one| one.key.kind == ArmKind::Image);
     Json(json!({"images": images.map(|one| state.view(one, None)).collect::<Vec<_>>()}))
 }
 
-async fn show_calls(State(cloud): Shared) -> Json<Value> {
+async fn show_calls(State(cloud): AzureShared) -> Json<Value> {
     Json(json!(cloud.state().calls))
 }
 
-async fn clear_calls(State(cloud): Shared) -> StatusCode {
+async fn clear_calls(State(cloud): AzureShared) -> StatusCode {
     cloud.state().calls.clear();
     StatusCode::NO_CONTENT
 }
 
-async fn show_world(State(cloud): Shared) -> Json<Value> {
+async fn show_world(State(cloud): AzureShared) -> Json<Value> {
     let state = cloud.state();
     let show = |one: &ArmResource| {
         let mut body = state.view(one, Some("instanceView"));
@@ -180,7 +180,7 @@ async fn show_world(State(cloud): Shared) -> Json<Value> {
 }
 
 /// What was made stays, because the ledger says that it is there.
-async fn reset(State(cloud): Shared) -> StatusCode {
+async fn reset(State(cloud): AzureShared) -> StatusCode {
     let mut state = cloud.state();
     state.controls = AzureControls::default();
     state.faults.clear(None);

@@ -95,7 +95,7 @@ impl Subscriptions {
         self.known.get(id).unwrap_or(&self.others)
     }
 
-    /// One that is delegated to nobody at all cannot be seen.
+    /// One that is delegated to no organisation cannot be seen.
     pub(super) fn require(&self, id: &str) -> Result<(), ArmError> {
         if Uuid::parse_str(id).is_ok() && !self.of(id).orgs.is_empty() {
             return Ok(());

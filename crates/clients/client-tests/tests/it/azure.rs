@@ -4,6 +4,7 @@ mod accounts;
 mod fixture;
 mod launches;
 mod lost_answers;
+mod sdk;
 mod shortages;
 mod sweeps;
 mod wire;
