@@ -5,4 +5,5 @@ mod fixture;
 mod launches;
 mod lists;
 mod ownership;
+mod sdk;
 mod undo;
