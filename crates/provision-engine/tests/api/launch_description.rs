@@ -82,6 +82,17 @@ async fn the_portal_of_azure_may_read_its_template_from_another_site() {
     let definition = &packed.json["resources"][0]["properties"];
     assert_eq!(definition["managedByTenantId"], "t-1");
     assert_eq!(definition["authorizations"][0]["principalId"], "p-1");
+    let description = async |query: &str| {
+        let path = format!("/azure_offering_template{query}");
+        let reply = world.launch_request("GET", &path).send().await;
+        reply.json["resources"][0]["properties"]["description"].as_str().map(str::to_owned)
+    };
+    // The client of Azure looks for this word, because all organisations delegate to the same principal.
+    let of_server = description("").await.unwrap();
+    assert!(of_server.ends_with(" provision-engine:000013"), "{of_server}");
+    let of_other = description("?organisation=acme-1").await.unwrap();
+    assert!(of_other.ends_with(" provision-engine:acme-1"), "{of_other}");
+    assert_eq!(description("?organisation=a%20b").await, None);
     let without = launch_world_with(settings(), |api_parts| api_parts.azure_offering = None).await;
     without.launch_request("GET", "/azure_offering_template").send().await.is(404, "not_found");
 }

@@ -13,7 +13,10 @@ use serde_json::{Value, json};
 
 use super::LaunchState;
 use super::error;
+use super::query::QueryParams;
+use cloud::EXTERNAL_ID_PREFIX;
 use server::http::Failure;
+use server::principal::is_organisation;
 
 const CORS: [(HeaderName, &str); 4] = [
     (ACCESS_CONTROL_ALLOW_ORIGIN, "*"),
@@ -42,14 +45,19 @@ pub struct AzureOffering {
 }
 
 impl AzureOffering {
-    fn template(&self) -> Value {
+    /// The delegation names the organisation that may use the account: the client of Azure asks for that word, because
+    /// the principal is the same for all organisations.
+    fn template(&self, organisation: &str) -> Value {
+        let guid = |word: &str| {
+            format!("[guid(subscription().id, '{}', '{organisation}', '{word}')]", self.principal_id)
+        };
         let definition = format!("[resourceId('{DEFINITIONS}', variables('definition'))]");
         json!({
             "$schema": SCHEMA,
             "contentVersion": "1.0.0.0",
             "variables": {
-                "definition": format!("[guid(subscription().id, '{}', 'definition')]", self.principal_id),
-                "assignment": format!("[guid(subscription().id, '{}', 'assignment')]", self.principal_id),
+                "definition": guid("definition"),
+                "assignment": guid("assignment"),
             },
             "resources": [
                 {
@@ -58,7 +66,7 @@ impl AzureOffering {
                     "name": "[variables('definition')]",
                     "properties": {
                         "registrationDefinitionName": self.name,
-                        "description": self.description,
+                        "description": format!("{} {EXTERNAL_ID_PREFIX}{organisation}", self.description),
                         "managedByTenantId": self.tenant_id,
                         "authorizations": [{
                             "principalId": self.principal_id,
@@ -86,19 +94,27 @@ impl AzureOffering {
 /// The template that lets us into an account of Azure.
 #[utoipa::path(
     get, path = "/azure_offering_template", tag = "sources", operation_id = "azure_offering_template",
+    params(("organisation" = Option<String>, Query,
+        description = "Who may launch in the account; without it the organisation of the server.")),
     responses(
         (status = OK, body = Object, description = "A template of the Azure Resource Manager."),
+        (status = BAD_REQUEST, body = super::wire::Error, description = "The organisation cannot be one."),
         (status = NOT_FOUND, body = super::wire::Error, description = "Launching in Azure is not configured."),
     )
 )]
 pub(crate) async fn offering_template(
     State(shared): State<LaunchState>,
+    asked: QueryParams,
 ) -> Result<impl IntoResponse, Failure> {
+    let organisation = asked.text("organisation")?.unwrap_or(&shared.api_parts.default_org);
+    if !is_organisation(organisation) {
+        return Err(error::invalid("organisation", "must be the id of an organisation"));
+    }
     let offering = shared.api_parts.azure_offering.as_ref().ok_or_else(|| {
         error::not_found("template")
             .hint("an operator must configure the tenant from which machines are launched")
     })?;
-    Ok((CORS, [(CACHE_CONTROL, "no-transform")], Json(offering.template())))
+    Ok((CORS, [(CACHE_CONTROL, "no-transform")], Json(offering.template(organisation))))
 }
 
 /// What a browser asks before it reads the template.

@@ -154,6 +154,11 @@ async fn requests_for_every_target_are_accepted() {
         assert_eq!(upload["type"], request["image_requests"][0]["upload_request"]["type"]);
         assert!(!upload["options"][option].as_str().unwrap().is_empty(), "{upload}");
     }
+    // What was built for Azure is in the group that the request names.
+    let images = caller.request(Method::GET, "/azure/images").send().await.unwrap();
+    let images: Value = images.json().await.unwrap();
+    let image = format!("/subscriptions/{id}/resourceGroups/g/providers/Microsoft.Compute/images/mine");
+    assert_eq!(images["images"][0]["id"], image);
     let mut bootc = with("/distribution", Value::Null);
     bootc["bootc"] = json!({"reference": "registry.redhat.io/rhel9/rhel-bootc:9.6"});
     caller.submit(&bootc).await;
