@@ -159,7 +159,7 @@ impl Tokens {
     fn own(&self) -> Result<&Signer, CloudError> {
         self.own.as_ref().ok_or_else(|| {
             let message = "the program has no key of a service account of Google Cloud: set \
-                           launch.gcp.credentials_file";
+                           launch.gcp.key_file";
             permission("NoCredentials", message)
         })
     }

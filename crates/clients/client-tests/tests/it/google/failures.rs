@@ -207,3 +207,18 @@ async fn a_launch_that_cannot_be_is_refused_before() {
     assert_eq!(refused(request).await.0, Category::NotFound);
     assert_eq!(fixture.google.image(&place(&account), &id).await.unwrap(), None);
 }
+
+/// The first operation is shown, the second one is not yet: its instances are no leftovers of the first.
+#[tokio::test]
+async fn a_later_call_that_lists_do_not_show_yet_is_not_cleaned_away() {
+    let fixture = SandboxedGoogle::new().await;
+    let (account, request) = (account(), request("tag-1", 2));
+    fixture.fault("fail_inside", json!({ "code": "INTERNAL_ERROR", "times": 2 })).await;
+    fixture.world.put("/gcp/pace", &json!({ "visible_ms": 1000, "create_ms": 100 })).await;
+    let error = fixture.created(&account, &request, "key").await.unwrap_err();
+    assert!(error.is(Category::Upstream), "{error}");
+    fixture.pass(1000).await;
+    let created = fixture.created(&account, &request, "key").await.unwrap();
+    assert_eq!((created.instances.len(), fixture.counts("instance").await), (2, (2, 2)));
+    assert_eq!(fixture.calls("instances.delete").await, 0);
+}
