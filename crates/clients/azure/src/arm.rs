@@ -274,11 +274,12 @@ impl Arm {
         if !answer.status.is_success() {
             return Err(told(answer.status, &answer.body, after));
         }
+        // The state of the resource says the same as an operation on another host.
         let link = |name: &str| {
             let text = answer.headers.get(name).and_then(|value| value.to_str().ok());
-            text.map(|text| self.own(text)).transpose()
+            text.and_then(|text| self.own(text).ok())
         };
-        let (operation, location) = (link("azure-asyncoperation")?, link(LOCATION.as_str())?);
+        let (operation, location) = (link("azure-asyncoperation"), link(LOCATION.as_str()));
         Ok(ArmAnswer { status: answer.status, body: answer.body, after, operation, location })
     }
 }

@@ -56,9 +56,8 @@ pub(super) async fn create(
     if !fleet.failed.is_empty() && fleet.ready.len() < enough {
         return Err(give_up(azure, place, &launch, fleet.failed).await);
     }
-    for (number, _) in &fleet.failed {
-        drop_instance(azure, place, &launch, *number).await?;
-    }
+    // Where one was never made, a sweep takes its network interface and its address.
+    delete_vms(azure, place, &failed_ids(&launch, &fleet.failed)).await?;
     Ok(Created { reservation: None, instances: fleet.ready, again: None })
 }
 
@@ -223,48 +222,33 @@ async fn give_up(
     let Some(cause) = lasting.or_else(capacity).or_else(|| errors().next()).cloned() else {
         return CloudError::new(Category::Upstream, "", "an instance failed without a reason");
     };
-    if cause.may_heal() {
-        for (number, _) in &failed {
-            if let Err(error) = delete_vm(azure, place, &launch.vm(*number)).await {
-                return error;
-            }
-        }
+    if cause.may_heal()
+        && let Err(error) = delete_vms(azure, place, &failed_ids(launch, &failed)).await
+    {
+        return error;
     }
     cause
 }
 
-/// An instance that is not needed: its disk, network interface and address go with it. Where it was never made, the
-/// parts go one by one as far as they do at once; the rest goes with the launch.
-async fn drop_instance(
+fn failed_ids(launch: &LaunchNames<'_>, failed: &[(u32, CloudError)]) -> Vec<ResourceId> {
+    failed.iter().map(|(number, _)| launch.vm(*number)).collect()
+}
+
+/// Begins to delete instances. Their disks, network interfaces and addresses go with them.
+pub(super) async fn delete_vms(
     azure: &Azure,
     place: &CloudAccount<'_>,
-    launch: &LaunchNames<'_>,
-    number: u32,
+    ids: &[ResourceId],
 ) -> Result<(), CloudError> {
-    let id = launch.vm(number);
-    if vm(azure, place, id.clone()).await?.is_some() {
-        return delete_vm(azure, place, &id).await;
-    }
-    for (id, kind) in [(launch.nic(number), Kind::Nic), (launch.ip(number), Kind::PublicIp)] {
-        match azure.arm.call(place, &ArmCall::delete(&id, kind)).await {
-            Ok(begun) => {
-                if azure.follow_delete(place, &begun).await? != Readiness::Ready {
-                    return Ok(());
-                }
-            }
-            Err(error) if error.is(Category::NotFound) => {}
-            Err(error) if error.is(Category::Upstream) && error.after.is_some() => return Ok(()),
-            Err(error) => return Err(error),
+    for some in ids.chunks(CALLS_AT_ONCE) {
+        for deleted in join_all(some.iter().map(|id| delete_vm(azure, place, id))).await {
+            deleted?;
         }
     }
     Ok(())
 }
 
-pub(super) async fn delete_vm(
-    azure: &Azure,
-    place: &CloudAccount<'_>,
-    id: &ResourceId,
-) -> Result<(), CloudError> {
+async fn delete_vm(azure: &Azure, place: &CloudAccount<'_>, id: &ResourceId) -> Result<(), CloudError> {
     let call = ArmCall::delete(id, Kind::Vm).query("forceDeletion", "true");
     match azure.arm.call(place, &call).await {
         Err(error) if error.is(Category::NotFound) => Ok(()),

@@ -4,7 +4,7 @@ use cloud::{CloudAccount, CloudError, CloudInstance, InstanceRequest};
 use futures_util::future::join_all;
 
 use super::arm::ArmCall;
-use super::create::{delete_vm, vm, vms};
+use super::create::{delete_vms, vm, vms};
 use super::ids::{Kind, ResourceId, Subscription};
 use super::launch::LaunchNames;
 use super::vm::{Nic, Vm};
@@ -75,10 +75,5 @@ pub(super) async fn delete(
     let subscription = Subscription::of(place)?;
     let ids = ids.iter().map(|id| ResourceId::parse(id, &subscription, &[Kind::Vm]).map(|(id, _)| id));
     let ids = ids.collect::<Result<Vec<_>, _>>()?;
-    for some in ids.chunks(CALLS_AT_ONCE) {
-        for deleted in join_all(some.iter().map(|id| delete_vm(azure, place, id))).await {
-            deleted?;
-        }
-    }
-    Ok(())
+    delete_vms(azure, place, &ids).await
 }

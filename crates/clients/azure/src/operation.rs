@@ -14,6 +14,8 @@ use super::resource::ResourceHead;
 
 /// A call may follow an operation for so long; network resources are ready after a few seconds.
 const FOLLOW_MAX: Duration = Duration::from_secs(15);
+/// Where Azure does not say when to come back. Network resources are made fast.
+const FOLLOW_PAUSE: Duration = Duration::from_secs(2);
 /// A server that says 0 is asked again after this time.
 const PAUSE_MIN: Duration = Duration::from_millis(50);
 
@@ -59,36 +61,16 @@ impl Azure {
                 return Ok(Readiness::Ready);
             }
         }
-        self.follow_state(place, begun, Some(look)).await
-    }
-
-    /// Follows the end of a resource. Without 202 it has ended already.
-    pub(super) async fn follow_delete(
-        &self,
-        place: &CloudAccount<'_>,
-        begun: &ArmAnswer,
-    ) -> Result<Readiness, CloudError> {
-        if begun.status != StatusCode::ACCEPTED {
-            return Ok(Readiness::Ready);
-        }
-        self.follow_state(place, begun, None).await
-    }
-
-    async fn follow_state(
-        &self,
-        place: &CloudAccount<'_>,
-        begun: &ArmAnswer,
-        look: Option<&ArmCall>,
-    ) -> Result<Readiness, CloudError> {
         let deadline = self.arm.clock.now().plus(FOLLOW_MAX);
-        let mut pause = self.pause(begun.after);
+        let pause_of = |after: Option<Duration>| self.pause(after.or(Some(self.poll.min(FOLLOW_PAUSE))));
+        let mut pause = pause_of(begun.after);
         while self.arm.clock.now().plus(pause) < deadline {
             self.arm.clock.sleep(pause).await;
             let (is_done, after) = self.ask_state(place, begun, look).await?;
             if is_done {
                 return Ok(Readiness::Ready);
             }
-            pause = self.pause(after);
+            pause = pause_of(after);
         }
         Ok(Readiness::Busy(pause))
     }
@@ -97,7 +79,7 @@ impl Azure {
         &self,
         place: &CloudAccount<'_>,
         begun: &ArmAnswer,
-        look: Option<&ArmCall>,
+        look: &ArmCall,
     ) -> Result<(bool, Option<Duration>), CloudError> {
         if let Some(url) = &begun.operation {
             let answer = self.arm.follow(place, url).await?;
@@ -107,7 +89,6 @@ impl Azure {
             let answer = self.arm.follow(place, url).await?;
             return Ok((answer.status != StatusCode::ACCEPTED, answer.after));
         }
-        let Some(look) = look else { return Ok((true, None)) };
         let answer = self.arm.call(place, look).await?;
         let resource: ResourceHead = answer.json("a resource")?;
         if resource.has_failed() {
