@@ -101,16 +101,16 @@ impl Render for KeyList {
     fn table(&self, is_wide: bool) -> Table {
         let now = WallClock.now();
         let when = |at: Timestamp| if is_wide { format!("{}", at.to_wire()) } else { ago(now, at.to_wire()) };
-        let mut table = Table::new(["KEY", "SEALS SINCE", "USE"]);
+        let mut table = Table::new(["KEY", "USE", "SEALS SINCE"]);
         for key in &self.items {
             table.row([
                 key.id.as_str().into(),
-                Cell::maybe(key.since.map(when)),
                 Cell::new(match (key.active, key.retiring) {
                     (true, _) => "seals and opens",
                     (false, true) => "opens; what it sealed is sealed again",
                     (false, false) => "opens",
                 }),
+                Cell::maybe(key.since.map(when)),
             ]);
         }
         table

@@ -77,7 +77,7 @@ struct AddArgs {
     /// AWS: the role to take in the account
     #[arg(long, value_name = "ARN", conflicts_with_all = ["access_key_id", "subscription", "project"])]
     role: Option<String>,
-    /// AWS: what the role wants to hear from the user who takes it
+    /// AWS: the external id that the role demands
     #[arg(long, value_name = "ID", requires = "role")]
     external_id: Option<String>,
     /// AWS: the id of a key; its secret comes from --secret-file or `AWS_SECRET_ACCESS_KEY`

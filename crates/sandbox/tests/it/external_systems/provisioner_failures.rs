@@ -137,7 +137,7 @@ async fn unknown_ids_are_an_internal_error_and_foreign_ones_a_bad_request() {
         "mutation($id: String!) { result: upgradeShoot(id: $id, config: {gardenerConfig: {}}) { id } }";
     for query in [DEPROVISION, STATUS, RUNTIME, upgrade] {
         let (message, code) = caller.error(query, json!({"id": "unknown"})).await;
-        assert!(message.contains("\"no client\" was not found"), "{message}");
+        assert!(message.contains("\"unknown\" was not found"), "{message}");
         assert_eq!(code, 500);
     }
     let answer = caller.provision(&config("i-1")).await;

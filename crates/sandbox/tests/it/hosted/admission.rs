@@ -64,7 +64,7 @@ async fn requests_that_break_a_rule_make_nothing() {
         (with(&format!("{image}/size"), json!("big")), "a number of bytes"),
         (upload("azure", "azure", azure("me")), "tenant_id that is a UUID"),
         (upload("vhd", "azure", json!({"tenant_id": id, "subscription_id": id})), "resource_group"),
-        (upload("gcp", "gcp", json!({"share_with_accounts": ["ada"]})), "\"ada\" is no client"),
+        (upload("gcp", "gcp", json!({"share_with_accounts": ["ada"]})), "\"ada\" is no account"),
     ];
     for (request, words) in cases {
         let (status, detail) = error_text(caller.builder(Method::POST, "/compose").json(&request)).await;
