@@ -174,6 +174,7 @@ async fn show_world(State(cloud): AzureShared) -> Json<Value> {
     let show = |one: &ArmResource| {
         let mut body = state.view(one, Some("instanceView"));
         body["kind"] = json!(one.key.kind);
+        body["has_custom_data"] = json!(one.properties.pointer("/osProfile/customData").is_some());
         body
     };
     Json(json!({"resources": state.resources.values().map(show).collect::<Vec<_>>()}))

@@ -168,7 +168,8 @@ async fn the_body_of_an_instance_has_what_a_launch_needs() {
     let at = |pointer: &str| vm.pointer(pointer).cloned().unwrap_or(Value::Null);
     assert_eq!(at("/properties/osProfile/adminUsername"), "azureuser");
     assert_eq!(at("/properties/osProfile/linuxConfiguration/disablePasswordAuthentication"), true);
-    assert_eq!(at("/properties/userData"), Value::Null);
+    assert_eq!(at("/has_custom_data"), true);
+    assert!(!world.to_string().contains("I2Nsb3VkLWNvbmZpZwo"), "the text can be read back");
     assert_eq!(at("/properties/storageProfile/osDisk/deleteOption"), "Delete");
     assert_eq!(at("/properties/networkProfile/networkInterfaces/0/properties/deleteOption"), "Delete");
     assert_eq!(at("/tags/provision-engine-launch"), "tag");
