@@ -37,10 +37,11 @@ use std::time::Duration;
 use engine::{Clock, WallClock};
 use http_client::{DriverError, ExternalSystem};
 
-pub use self::options::{GoogleOptions, GoogleOptions as Options, ServiceAccountKey};
+pub use self::options::{GoogleOptions as Options, ServiceAccountKey};
 pub use self::ownership::ORGANISATION_LABEL;
 
 use self::call::Http;
+use self::options::GoogleOptions;
 use self::ownership::Ownership;
 use self::tokens::Tokens;
 

@@ -47,7 +47,7 @@ async fn what_is_taken_back_is_never_taken_over() {
     let fixture = SandboxedGoogle::new().await;
     let (account, request) = (account(), request("tag-1", 3));
     let place = place(&account);
-    fixture.world.put("/gcp/pace", &json!({ "rollback_ms": 5000 })).await;
+    fixture.world.put("/gcp/pace", &json!({ "rollback_ms": 600_000 })).await;
     fixture.fault("die", json!({ "code": EXHAUSTED, "after": 2 })).await;
     let first = fixture.google.create(&place, &request, "key").await.unwrap();
     assert!(first.again.is_some());
@@ -58,7 +58,7 @@ async fn what_is_taken_back_is_never_taken_over() {
         let created = fixture.google.create(&place, &request, "key").await.unwrap();
         assert!(created.again.is_some() && created.instances.is_empty(), "{created:?}");
     }
-    fixture.pass(5000).await;
+    fixture.pass(600_000).await;
     let error = fixture.created(&account, &request, "key").await.unwrap_err();
     assert!(error.is(Category::Capacity), "{error}");
     fixture.assert_standing(0).await;
@@ -214,11 +214,18 @@ async fn a_later_call_that_lists_do_not_show_yet_is_not_cleaned_away() {
     let fixture = SandboxedGoogle::new().await;
     let (account, request) = (account(), request("tag-1", 2));
     fixture.fault("fail_inside", json!({ "code": "INTERNAL_ERROR", "times": 2 })).await;
-    fixture.world.put("/gcp/pace", &json!({ "visible_ms": 1000, "create_ms": 100 })).await;
-    let error = fixture.created(&account, &request, "key").await.unwrap_err();
+    fixture.world.put("/gcp/pace", &json!({ "visible_ms": 600_000, "create_ms": 60_000 })).await;
+    let create = async || fixture.google.create(&place(&account), &request, "key").await;
+    assert!(create().await.unwrap().again.is_some());
+    fixture.pass(300_000).await;
+    let error = create().await.unwrap_err();
     assert!(error.is(Category::Upstream), "{error}");
-    fixture.pass(1000).await;
-    let created = fixture.created(&account, &request, "key").await.unwrap();
-    assert_eq!((created.instances.len(), fixture.counts("instance").await), (2, (2, 2)));
-    assert_eq!(fixture.calls("instances.delete").await, 0);
+    fixture.pass(300_000).await;
+    assert!(create().await.unwrap().again.is_some());
+    fixture.pass(61_000).await;
+    assert_eq!(fixture.counts("instance").await, (1, 1));
+    assert!(create().await.unwrap().again.is_some());
+    fixture.pass(600_000).await;
+    assert_eq!(create().await.unwrap().instances.len(), 2);
+    assert_eq!((fixture.calls("instances.delete").await, fixture.counts("instance").await), (0, (2, 2)));
 }

@@ -11,12 +11,19 @@ async fn a_bulk_call_that_is_under_way_is_taken_back() {
     let fixture = SandboxedGoogle::new().await;
     let (account, request) = (account(), request("tag-1", 5));
     let place = place(&account);
-    fixture.world.put("/gcp/pace", &json!({ "create_ms": 100 })).await;
+    fixture.world.put("/gcp/pace", &json!({ "create_ms": 60_000 })).await;
     fixture.google.create(&place, &request, "key").await.unwrap();
     let found = fixture.google.find(&place, &request).await.unwrap();
     assert_eq!(found.len(), 5);
     assert!(found.iter().all(|one| one.state == InstanceState::Pending), "{found:?}");
-    assert!(fixture.take_back(&account, &request).await > 10);
+    let ids: Vec<String> = found.into_iter().map(|one| one.id).collect();
+    for _ in 0..5 {
+        fixture.google.delete(&place, &ids).await.unwrap();
+        assert!(!fixture.google.find(&place, &request).await.unwrap().is_empty());
+        fixture.pass(60_000).await;
+    }
+    fixture.take_back(&account, &request).await;
+    assert_eq!(fixture.counts("instance").await, (5, 0));
     fixture.assert_standing(0).await;
     fixture.pass(60_000).await;
     fixture.assert_standing(0).await;
