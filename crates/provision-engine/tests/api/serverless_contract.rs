@@ -233,6 +233,21 @@ async fn a_service_that_fails_is_told_with_its_log_and_leaves_nothing() {
 }
 
 #[tokio::test]
+async fn flavours_are_those_of_the_templates_that_the_caller_may_use() {
+    let world = nebula().await;
+    let found = world.ask("GET", "/serverless-runtimes/flavours").send().await;
+    assert_eq!(found.status, 200, "{}", found.text);
+    let has = |role: &str, flavour: &str| found.json[role].as_array().unwrap().contains(&json!(flavour));
+    assert!(has("FAAS", "Function") && has("DAAS", "Data"), "{}", found.text);
+    for flavour in found.json["FAAS"].as_array().unwrap() {
+        assert!(!flavour.as_str().unwrap().is_empty());
+    }
+    world.outsider("GET", "/serverless-runtimes/flavours").send().await.is(401, "Authentication required");
+    let wrong = world.outsider("GET", "/serverless-runtimes/flavours").user("oneadmin:wrong").send().await;
+    assert_eq!(wrong.status, 401, "{}", wrong.text);
+}
+
+#[tokio::test]
 async fn info_is_for_everyone() {
     let world = nebula().await;
     let version = world.outsider("GET", "/server/version").send().await;

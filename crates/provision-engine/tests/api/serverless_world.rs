@@ -373,6 +373,7 @@ impl ServerlessResponse {
         let template = match segments.as_slice() {
             ["serverless-runtimes"] => "/serverless-runtimes",
             ["serverless-runtimes", "schema"] => "/serverless-runtimes/schema",
+            ["serverless-runtimes", "flavours"] => "/serverless-runtimes/flavours",
             ["serverless-runtimes", id] if !id.is_empty() => "/serverless-runtimes/{id}",
             ["serverless-runtimes", "operations", id] if !id.is_empty() => {
                 "/serverless-runtimes/operations/{operation_id}"

@@ -11,6 +11,7 @@ mod body;
 mod create;
 mod delete;
 mod error;
+mod flavours;
 mod guard;
 mod info;
 mod journal;

@@ -7,7 +7,7 @@ use utoipa::openapi::OpenApi;
 use utoipa::openapi::path::{Operation, ParameterIn};
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 
-use super::{create, delete, info, list, operation, show, update, wire};
+use super::{create, delete, flavours, info, list, operation, show, update, wire};
 use server::http::openapi::{add_errors, add_parameter, add_scheme, operations, secure};
 
 const SCHEME: &str = "opennebula";
@@ -26,7 +26,7 @@ const SCHEME: &str = "opennebula";
     ),
     paths(
         create::create, list::list, show::show, update::update, delete::delete, operation::watch,
-        info::schema, info::version, info::engine_version, info::config,
+        flavours::flavours, info::schema, info::version, info::engine_version, info::config,
     ),
     components(schemas(wire::Error)),
 )]

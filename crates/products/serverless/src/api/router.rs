@@ -7,8 +7,8 @@ use axum::middleware::from_fn_with_state;
 use axum::routing::{any, get, post};
 
 use super::{
-    ServerlessApiParts, ServerlessShared, ServerlessState, create, delete, guard, info, list, operation,
-    show, update,
+    ServerlessApiParts, ServerlessShared, ServerlessState, create, delete, flavours, guard, info, list,
+    operation, show, update,
 };
 use server::Shared;
 use server::http;
@@ -31,6 +31,7 @@ pub(crate) fn router(app: &Shared, api_parts: ServerlessApiParts) -> Router {
     let shared = Arc::new(ServerlessShared { app: Shared::clone(app), api_parts });
     let routes: Router<ServerlessState> = Router::new()
         .route("/serverless-runtimes/schema", get(info::schema))
+        .route("/serverless-runtimes/flavours", get(flavours::flavours))
         .route("/server/version", get(info::version))
         .route("/engine/version", get(info::engine_version))
         .route("/server/config", get(info::config))

@@ -105,6 +105,15 @@ pub struct Listing {
     pub next_offset: Option<u32>,
 }
 
+/// Flavours by the role that they are for.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[schema(rename_all = "SCREAMING_SNAKE_CASE")]
+pub struct FlavourList {
+    pub faas: Vec<String>,
+    pub daas: Vec<String>,
+}
+
 /// An operation under its one name.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct RuntimeProgress {

@@ -9,6 +9,7 @@ use uuid::Uuid;
 
 use super::form::FunctionSize;
 use super::{AT_ONCE, begun};
+use crate::api::wire::FlavourList;
 use console::{CsrfToken, Fields, PageError, Shell, SignedIn, see_other};
 
 const KEY: HeaderName = HeaderName::from_static("idempotency-key");
@@ -30,6 +31,8 @@ struct New {
     no_flavour: bool,
     no_latency: bool,
     page_error: Option<String>,
+    /// What the fields offer.
+    flavours: FlavourList,
 }
 
 impl New {
@@ -47,7 +50,14 @@ impl New {
             no_flavour: false,
             no_latency: false,
             page_error: None,
+            flavours: FlavourList::default(),
         }
+    }
+
+    /// With the flavours that OpenNebula has. Without them the fields still take any text.
+    async fn offering(self, signed_in: &SignedIn) -> New {
+        let flavours = signed_in.api.get::<FlavourList>("/serverless-runtimes/flavours").await;
+        New { flavours: flavours.unwrap_or_default(), ..self }
     }
 
     fn typed(signed_in: &SignedIn, fields: &Fields) -> New {
@@ -98,13 +108,14 @@ pub(super) async fn form(signed_in: SignedIn) -> Response {
     if !signed_in.can(Capability::Administer) {
         return PageError::needs(Capability::Administer).page(&signed_in);
     }
-    shell(&signed_in).page(&New::empty(&signed_in))
+    shell(&signed_in).page(&New::empty(&signed_in).offering(&signed_in).await)
 }
 
 pub(super) async fn create(signed_in: SignedIn, fields: Fields) -> Response {
     let new = New::typed(&signed_in, &fields);
     if !new.is_good() {
-        return shell(&signed_in).page_with(StatusCode::UNPROCESSABLE_ENTITY, &new);
+        let content = new.offering(&signed_in).await;
+        return shell(&signed_in).page_with(StatusCode::UNPROCESSABLE_ENTITY, &content);
     }
     let key = HeaderValue::from_str(&new.key).unwrap_or(HeaderValue::from_static("console"));
     let headers = [AT_ONCE, (KEY, key)];
@@ -113,7 +124,7 @@ pub(super) async fn create(signed_in: SignedIn, fields: Fields) -> Response {
         Ok(operation) => see_other(&format!("/console/serverless/operations/{operation}")),
         Err(page_error) => {
             let status = page_error.status;
-            let content = New { page_error: Some(page_error.line()), ..new };
+            let content = New { page_error: Some(page_error.line()), ..new }.offering(&signed_in).await;
             shell(&signed_in).page_with(status, &content)
         }
     }

@@ -16,7 +16,7 @@ pub(crate) async fn choose(
     spec: &Spec,
 ) -> Result<ServiceTemplate, RuntimeError> {
     let nebula = &serverless.nebula;
-    let templates = nebula.service_templates(credentials).await.map_err(|error| unlisted(&error))?;
+    let templates = service_templates(serverless, credentials).await?;
     if templates.is_empty() {
         let error = "User requesting Serverless Runtime creation has no flow templates available for use";
         return Err(RuntimeError::new(403, error, ""));
@@ -32,6 +32,14 @@ pub(crate) async fn choose(
     };
     check_roles(&chosen, spec)?;
     Ok(chosen)
+}
+
+/// Those that the caller may use.
+pub(super) async fn service_templates(
+    serverless: &Serverless,
+    credentials: &NebulaCredentials,
+) -> Result<Vec<ServiceTemplate>, RuntimeError> {
+    serverless.nebula.service_templates(credentials).await.map_err(|error| unlisted(&error))
 }
 
 /// Callers know what OneFlow says to a wrong password, and `oned` has other words.
@@ -92,7 +100,7 @@ fn nearest(
     }
 }
 
-/// Every role needs a user who asked for it, and the other way round.
+/// The roles are those that the request names, no more and no less.
 fn check_roles(template: &ServiceTemplate, spec: &Spec) -> Result<(), RuntimeError> {
     let mut has: Vec<&str> = template.roles.iter().map(|role| role.name.as_str()).collect();
     let mut needs: Vec<&str> = spec.functions().map(|(role, _)| role.as_str()).collect();
