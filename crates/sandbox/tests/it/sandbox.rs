@@ -277,7 +277,7 @@ async fn other_nonsense_is_refused_in_json_too() {
     check(fault(r#"{"system":"mars","kind":"error"}"#), 400, "`greeter`").await;
     check(fault(r#"{"system":"greeter","kind":"error","tmies":1}"#), 400, "`times`").await;
     check(fault(r#"{"system":"greeter","kind":"error","times":-1}"#), 400, "u32").await;
-    check(fault(r#"{"system":"greeter","kind":"error","method":"PATCH"}"#), 400, "`DELETE`").await;
+    check(fault(r#"{"system":"greeter","kind":"error","method":"TRACE"}"#), 400, "`DELETE`").await;
     check(caller.client.get(url("/ledger?al=true")), 400, "unknown field").await;
     check(caller.client.get(url("/ledger?all=perhaps")), 400, "`true` or `false`").await;
     check(caller.client.get(url("/nowhere")), 404, "nothing at this path").await;
