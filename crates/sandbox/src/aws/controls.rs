@@ -20,7 +20,7 @@ use super::world::{AwsCloud, AwsControls};
 use crate::answer::{CallError, JsonBody};
 use crate::{delays, script};
 
-type Shared = State<Arc<AwsCloud>>;
+type SharedCloud = State<Arc<AwsCloud>>;
 
 const EXTERNAL_IDS_MAX: usize = 1000;
 
@@ -42,12 +42,12 @@ pub(super) fn routes(cloud: &Arc<AwsCloud>) -> Router {
         .merge(script::routes("/aws/faults", &cloud.aws_state().faults))
 }
 
-async fn show_delay_times(State(cloud): Shared) -> Json<AwsDelays> {
+async fn show_delay_times(State(cloud): SharedCloud) -> Json<AwsDelays> {
     Json(cloud.aws_state().controls.delay_times)
 }
 
 async fn set_delay_times(
-    State(cloud): Shared,
+    State(cloud): SharedCloud,
     JsonBody(named): JsonBody<Map<String, Value>>,
 ) -> Result<Json<AwsDelays>, CallError> {
     let mut aws_state = cloud.aws_state();
@@ -56,32 +56,35 @@ async fn set_delay_times(
     Ok(Json(aws_state.controls.delay_times))
 }
 
-async fn show_capacity(State(cloud): Shared) -> Json<Value> {
+async fn show_capacity(State(cloud): SharedCloud) -> Json<Value> {
     Json(json!({"capacity": cloud.aws_state().controls.limits.capacities()}))
 }
 
 async fn set_capacity(
-    State(cloud): Shared,
+    State(cloud): SharedCloud,
     JsonBody(capacity): JsonBody<Capacity>,
 ) -> Result<StatusCode, CallError> {
     cloud.aws_state().controls.limits.set_capacity(capacity).map_err(CallError::bad_request)?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-async fn show_quota(State(cloud): Shared) -> Json<Value> {
+async fn show_quota(State(cloud): SharedCloud) -> Json<Value> {
     Json(json!({"quota": cloud.aws_state().controls.limits.quotas()}))
 }
 
-async fn set_quota(State(cloud): Shared, JsonBody(quota): JsonBody<Quota>) -> Result<StatusCode, CallError> {
+async fn set_quota(
+    State(cloud): SharedCloud,
+    JsonBody(quota): JsonBody<Quota>,
+) -> Result<StatusCode, CallError> {
     cloud.aws_state().controls.limits.set_quota(quota).map_err(CallError::bad_request)?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-async fn show_throttle(State(cloud): Shared) -> Json<Throttle> {
+async fn show_throttle(State(cloud): SharedCloud) -> Json<Throttle> {
     Json(cloud.aws_state().controls.throttle.clone())
 }
 
-async fn set_throttle(State(cloud): Shared, JsonBody(throttle): JsonBody<Throttle>) -> StatusCode {
+async fn set_throttle(State(cloud): SharedCloud, JsonBody(throttle): JsonBody<Throttle>) -> StatusCode {
     cloud.aws_state().controls.throttle = throttle;
     StatusCode::NO_CONTENT
 }
@@ -92,11 +95,11 @@ struct TokensBody {
     ignored: bool,
 }
 
-async fn show_tokens(State(cloud): Shared) -> Json<TokensBody> {
+async fn show_tokens(State(cloud): SharedCloud) -> Json<TokensBody> {
     Json(TokensBody { ignored: cloud.aws_state().controls.ignores_tokens })
 }
 
-async fn set_tokens(State(cloud): Shared, JsonBody(body): JsonBody<TokensBody>) -> StatusCode {
+async fn set_tokens(State(cloud): SharedCloud, JsonBody(body): JsonBody<TokensBody>) -> StatusCode {
     cloud.aws_state().controls.ignores_tokens = body.ignored;
     StatusCode::NO_CONTENT
 }
@@ -107,12 +110,12 @@ struct PagesBody {
     items: Option<usize>,
 }
 
-async fn show_pages(State(cloud): Shared) -> Json<Value> {
+async fn show_pages(State(cloud): SharedCloud) -> Json<Value> {
     Json(json!({"items": cloud.aws_state().controls.page_items}))
 }
 
 async fn set_pages(
-    State(cloud): Shared,
+    State(cloud): SharedCloud,
     JsonBody(body): JsonBody<PagesBody>,
 ) -> Result<StatusCode, CallError> {
     if body.items == Some(0) {
@@ -123,12 +126,12 @@ async fn set_pages(
 }
 
 /// Only the names of the roles: what they demand is between them and their callers.
-async fn show_external_ids(State(cloud): Shared) -> Json<Value> {
+async fn show_external_ids(State(cloud): SharedCloud) -> Json<Value> {
     Json(json!({"roles": cloud.aws_state().controls.external_ids.keys().collect::<Vec<_>>()}))
 }
 
 async fn set_external_ids(
-    State(cloud): Shared,
+    State(cloud): SharedCloud,
     JsonBody(ids): JsonBody<BTreeMap<String, String>>,
 ) -> Result<StatusCode, CallError> {
     if ids.len() > EXTERNAL_IDS_MAX {
@@ -138,12 +141,12 @@ async fn set_external_ids(
     Ok(StatusCode::NO_CONTENT)
 }
 
-async fn show_images(State(cloud): Shared) -> Json<Value> {
+async fn show_images(State(cloud): SharedCloud) -> Json<Value> {
     Json(json!({"images": cloud.images.all()}))
 }
 
 async fn add_image(
-    State(cloud): Shared,
+    State(cloud): SharedCloud,
     JsonBody(image): JsonBody<AwsImage>,
 ) -> Result<StatusCode, CallError> {
     if !catalog::is_region(&image.region) {
@@ -154,7 +157,7 @@ async fn add_image(
 }
 
 async fn forget_image(
-    State(cloud): Shared,
+    State(cloud): SharedCloud,
     Path((region, ami)): Path<(String, String)>,
 ) -> Result<StatusCode, CallError> {
     if cloud.images.forget(&ami, &region) {
@@ -163,21 +166,21 @@ async fn forget_image(
     Err(CallError::new(StatusCode::NOT_FOUND, "there is no such image in this region"))
 }
 
-async fn show_calls(State(cloud): Shared) -> Json<Value> {
+async fn show_calls(State(cloud): SharedCloud) -> Json<Value> {
     Json(json!(cloud.aws_state().calls))
 }
 
-async fn clear_calls(State(cloud): Shared) -> StatusCode {
+async fn clear_calls(State(cloud): SharedCloud) -> StatusCode {
     cloud.aws_state().calls = Calls::default();
     StatusCode::NO_CONTENT
 }
 
-async fn show_instances(State(cloud): Shared) -> Json<Value> {
+async fn show_instances(State(cloud): SharedCloud) -> Json<Value> {
     Json(cloud.aws_state().instances.show())
 }
 
 /// What was made stays, because the ledger says that it is there.
-async fn reset(State(cloud): Shared) -> StatusCode {
+async fn reset(State(cloud): SharedCloud) -> StatusCode {
     let mut aws_state = cloud.aws_state();
     aws_state.controls = AwsControls::default();
     aws_state.faults.clear(None);

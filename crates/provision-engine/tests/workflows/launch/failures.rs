@@ -6,13 +6,13 @@ use ::launch::model::status::{LaunchPhase, StepState, View};
 use engine::Phase;
 use serde_json::json;
 
-use super::site::{Begun, LaunchSite, build_and_launch, build_and_wait, launch_only};
+use super::site::{BegunLaunch, LaunchSite, build_and_launch, build_and_wait, launch_only};
 
 /// Waits for the end and expects it to be a failure at this step.
 async fn fails(
     site: &LaunchSite,
     test_engine: &testing::TestEngine,
-    begun: Begun,
+    begun: BegunLaunch,
     step: &str,
     category: &str,
 ) -> View {

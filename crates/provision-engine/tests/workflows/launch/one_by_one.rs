@@ -22,7 +22,7 @@ use testing::TestEngine;
 use testing::workflow_test::{self, WorkflowTest};
 use uuid::Uuid;
 
-use super::site::{Begun, begin, launch_only, patiently, quick, view};
+use super::site::{BegunLaunch, begin, launch_only, patiently, quick, view};
 use super::slow_cloud::SlowCloud;
 
 const IMAGE: &str = "/subscriptions/7/resourceGroups/images/providers/Microsoft.Compute/images/web";
@@ -128,7 +128,7 @@ impl Scene {
         Scene { cloud, test_engine: TestEngine::open(builder, None).await }
     }
 
-    async fn rests(&self, begun: Begun) -> View {
+    async fn rests(&self, begun: BegunLaunch) -> View {
         self.test_engine.until(begun.id, |phase| phase.is_final() || phase == Phase::Stuck).await;
         view(&self.test_engine, begun).await
     }

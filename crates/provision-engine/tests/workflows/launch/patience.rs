@@ -15,7 +15,7 @@ use engine::{Clock, Phase, PhaseVerb, Settings, Timestamp};
 use testing::{TestEngine, VirtualClock};
 
 use super::cloud::ScriptedCloud;
-use super::site::{Begun, begin, launch_only, view};
+use super::site::{BegunLaunch, begin, launch_only, view};
 
 struct PatienceFixture {
     cloud: Arc<ScriptedCloud>,
@@ -42,19 +42,19 @@ impl PatienceFixture {
         PatienceFixture { cloud, clock, test_engine: TestEngine::open(builder, None).await }
     }
 
-    async fn begin(&self, asked: &LaunchRequest) -> (Begun, Timestamp) {
+    async fn begin(&self, asked: &LaunchRequest) -> (BegunLaunch, Timestamp) {
         (begin(&self.test_engine, asked).await, self.clock.now())
     }
 
-    async fn rests(&self, begun: Begun) -> View {
+    async fn rests(&self, begun: BegunLaunch) -> View {
         self.look_every(Duration::from_secs(5), begun, |view| view.stage.is_over()).await
     }
 
-    async fn until(&self, begun: Begun, wanted: impl Fn(&View) -> bool) -> View {
+    async fn until(&self, begun: BegunLaunch, wanted: impl Fn(&View) -> bool) -> View {
         self.look_every(Duration::from_millis(100), begun, wanted).await
     }
 
-    async fn look_every(&self, pause: Duration, begun: Begun, wanted: impl Fn(&View) -> bool) -> View {
+    async fn look_every(&self, pause: Duration, begun: BegunLaunch, wanted: impl Fn(&View) -> bool) -> View {
         loop {
             let view = view(&self.test_engine, begun).await;
             if wanted(&view) {

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use testing::TestEngine;
 use uuid::Uuid;
 
-use super::site::{Begun, LaunchSite, build_and_wait, parameters};
+use super::site::{BegunLaunch, LaunchSite, build_and_wait, parameters};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ProfileScript {
@@ -35,7 +35,7 @@ struct Run<'a> {
     profile: ProfileName,
     script: ProfileScript,
     asked: LaunchRequest,
-    begun: Begun,
+    begun: BegunLaunch,
 }
 
 impl Run<'_> {

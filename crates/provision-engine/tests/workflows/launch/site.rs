@@ -33,7 +33,7 @@ pub(crate) struct LaunchSite {
 
 /// A launch that was accepted.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Begun {
+pub(crate) struct BegunLaunch {
     pub(crate) launch: Uuid,
     pub(crate) id: OperationId,
 }
@@ -132,7 +132,7 @@ impl LaunchSite {
         ledger["effects"].as_array().unwrap().iter().filter(|effect| effect["kind"] == kind).count()
     }
 
-    pub(crate) async fn begin(&self, test_engine: &TestEngine, asked: &LaunchRequest) -> Begun {
+    pub(crate) async fn begin(&self, test_engine: &TestEngine, asked: &LaunchRequest) -> BegunLaunch {
         begin(test_engine, asked).await
     }
 
@@ -153,11 +153,11 @@ impl LaunchSite {
         test_engine.engine.signal(&name, Value::Null).await.unwrap();
     }
 
-    pub(crate) async fn view(&self, test_engine: &TestEngine, begun: Begun) -> View {
+    pub(crate) async fn view(&self, test_engine: &TestEngine, begun: BegunLaunch) -> View {
         view(test_engine, begun).await
     }
 
-    pub(crate) async fn detail(&self, test_engine: &TestEngine, begun: Begun) -> View {
+    pub(crate) async fn detail(&self, test_engine: &TestEngine, begun: BegunLaunch) -> View {
         let inspection = test_engine.inspect(begun.id).await;
         self.view(test_engine, begun).await.in_detail(&inspection, &test_engine.journal(begun.id).await)
     }
@@ -166,7 +166,7 @@ impl LaunchSite {
     pub(crate) async fn until(
         &self,
         test_engine: &TestEngine,
-        begun: Begun,
+        begun: BegunLaunch,
         wanted: impl Fn(&View) -> bool,
     ) -> View {
         let looking = async {
@@ -185,7 +185,7 @@ impl LaunchSite {
     }
 
     /// Waits until the launch says that it waits for this.
-    pub(crate) async fn until_it_waits_for(&self, test_engine: &TestEngine, begun: Begun, what: &str) {
+    pub(crate) async fn until_it_waits_for(&self, test_engine: &TestEngine, begun: BegunLaunch, what: &str) {
         let is_it = |view: &View| view.waits_for.as_ref().is_some_and(|why| why.contains(what));
         patiently(async || is_it(&self.detail(test_engine, begun).await).then_some(())).await;
     }
@@ -201,7 +201,7 @@ impl LaunchSite {
     }
 
     /// Waits until the operation is over, one way or another, or stuck.
-    pub(crate) async fn rests(&self, test_engine: &TestEngine, begun: Begun) -> (Inspection, View) {
+    pub(crate) async fn rests(&self, test_engine: &TestEngine, begun: BegunLaunch) -> (Inspection, View) {
         let resting = test_engine.until(begun.id, |phase| phase.is_final() || phase == Phase::Stuck);
         let Ok(inspection) = tokio::time::timeout(PATIENCE, resting).await else {
             panic!("still {:#?}", self.detail(test_engine, begun).await);
@@ -224,7 +224,7 @@ pub(crate) async fn patiently<T>(look: impl AsyncFn() -> Option<T>) -> T {
 }
 
 /// Has a launch accepted, with its record in the same commit.
-pub(crate) async fn begin(test_engine: &TestEngine, asked: &LaunchRequest) -> Begun {
+pub(crate) async fn begin(test_engine: &TestEngine, asked: &LaunchRequest) -> BegunLaunch {
     let (resource, tenant) = (LaunchRecord::resource(asked.launch), asked.owner.tenant());
     let sealer = test_engine.engine.sealer(&tenant, &resource);
     let params =
@@ -243,10 +243,10 @@ pub(crate) async fn begin(test_engine: &TestEngine, asked: &LaunchRequest) -> Be
         },
     };
     let accepted = test_engine.engine.submit(order).await.unwrap();
-    Begun { launch: asked.launch, id: accepted.id }
+    BegunLaunch { launch: asked.launch, id: accepted.id }
 }
 
-pub(crate) async fn view(test_engine: &TestEngine, begun: Begun) -> View {
+pub(crate) async fn view(test_engine: &TestEngine, begun: BegunLaunch) -> View {
     let row = test_engine.engine.resource(&LaunchRecord::resource(begun.launch)).await.unwrap().unwrap();
     View::of_row(&row).unwrap()
 }

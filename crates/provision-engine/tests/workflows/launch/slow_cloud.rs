@@ -19,7 +19,7 @@ const SOON: Duration = Duration::from_millis(1);
 
 #[derive(Default)]
 pub(crate) struct SlowCloud {
-    /// One call makes all instances, one after the other with this pause, and goes on when nobody asks.
+    /// One call makes all instances, one after the other with this pause, and goes on when no request comes.
     in_bulk: Option<Duration>,
     state: Mutex<State>,
 }

@@ -13,10 +13,10 @@ use testing::TestEngine;
 use testing::workflow_test::{self, WorkflowTest};
 use uuid::Uuid;
 
-use super::site::{AMI, Begun, LaunchSite, REGION, launch_only, owner, patiently};
+use super::site::{AMI, BegunLaunch, LaunchSite, REGION, launch_only, owner, patiently};
 
 /// The machines of a launch that succeeded.
-async fn launched(site: &LaunchSite, test_engine: &TestEngine, amount: u32) -> (Begun, Vec<String>) {
+async fn launched(site: &LaunchSite, test_engine: &TestEngine, amount: u32) -> (BegunLaunch, Vec<String>) {
     let begun = site.begin(test_engine, &launch_only(amount)).await;
     let (ended, view) = site.rests(test_engine, begun).await;
     assert_eq!(ended.shown.summary.phase, Phase::Succeeded, "{:?}", ended.memory.last_error);

@@ -30,7 +30,7 @@ pub(super) async fn begin(signed_in: SignedIn, Query(asked): Query<StartQuery>) 
         return page_error.page(&signed_in);
     }
     let begun = async {
-        let Begun { mut draft, step, note } = start(&signed_in, asked).await?;
+        let NewDraft { mut draft, step, note } = start(&signed_in, asked).await?;
         preset::fill(&mut draft, &signed_in).await;
         signed_in.save_draft(draft.id(), &draft.pairs()).await?;
         Ok::<_, PageError>((place(step, &draft), note))
@@ -51,13 +51,13 @@ pub(super) fn may(signed_in: &SignedIn) -> Result<(), PageError> {
         .hint("An administrator can give you the role launcher."))
 }
 
-struct Begun {
+struct NewDraft {
     draft: Draft,
     step: WizardStep,
     note: Option<String>,
 }
 
-async fn start(signed_in: &SignedIn, asked: StartQuery) -> Result<Begun, PageError> {
+async fn start(signed_in: &SignedIn, asked: StartQuery) -> Result<NewDraft, PageError> {
     let mut draft = Draft::new();
     let api = &signed_in.api;
     if let Some(id) = asked.from {
@@ -65,21 +65,21 @@ async fn start(signed_in: &SignedIn, asked: StartQuery) -> Result<Begun, PageErr
         // What is sealed in the launch is still in the draft, if it was sent in this session.
         if let Some(mut draft) = kept(signed_in, &sent(&launch.id)).await? {
             draft.renew();
-            return Ok(Begun { draft, step: WizardStep::Image, note: None });
+            return Ok(NewDraft { draft, step: WizardStep::Image, note: None });
         }
         let note = again(&mut draft, &launch);
-        return Ok(Begun { draft, step: WizardStep::Image, note });
+        return Ok(NewDraft { draft, step: WizardStep::Image, note });
     }
     if let Some(id) = asked.compose {
         draft.set("image", "ready");
         draft.set("compose_id", &id);
         learn(&mut draft, api).await;
-        return Ok(Begun { draft, step: WizardStep::Where, note: None });
+        return Ok(NewDraft { draft, step: WizardStep::Where, note: None });
     }
     if asked.image.as_deref() == Some("build") {
         draft.set("image", "build");
     }
-    Ok(Begun { draft, step: WizardStep::Image, note: None })
+    Ok(NewDraft { draft, step: WizardStep::Image, note: None })
 }
 
 /// What an image that was chosen is made for.
