@@ -8,9 +8,11 @@ mod code;
 mod error;
 mod format;
 mod permission;
+mod schema;
 pub mod types;
 
 pub use code::Code;
 pub use error::{Error, FieldError, Parts};
 pub use format::{Cognit, CognitBody, Format, Insights, InsightsBody, Osb, OsbBody, Problem, ProblemBody};
 pub use permission::Permission;
+pub use schema::json_schema;

@@ -2,6 +2,7 @@
 //! each save, each attempted call lost. A workflow gets them by saying how its plan is made and how to see what it left in the world.
 
 mod case;
+mod schema;
 mod steps;
 
 use std::collections::BTreeSet;
@@ -18,6 +19,7 @@ use crate::dying_store::{Death, DyingStore};
 use crate::test_engine::{TestEngine, command};
 
 pub use case::Case;
+use schema::fits_schema;
 use steps::{FailsAt, LosesCalls, Twice};
 
 /// A workflow under test.
@@ -268,6 +270,7 @@ async fn undisturbed<T: WorkflowTest>(workflow_test: &T) -> usize {
 
 async fn submit<T: WorkflowTest>(test_engine: &TestEngine, workflow_test: &T) -> OperationId {
     workflow_test.prepare(&test_engine.engine).await;
+    fits_schema(&test_engine.engine, workflow_test);
     test_engine
         .submit(workflow_test.plan().kind(), workflow_test.resource().as_deref(), workflow_test.params())
         .await

@@ -25,6 +25,7 @@ mod poison;
 mod runtime;
 mod runtime_greeting;
 mod runtime_test;
+mod schemas;
 mod serverless;
 mod serverless_delete;
 mod serverless_hostile;

@@ -51,7 +51,7 @@ fn typed(key: &str, text: &str, schema: &Value) -> Result<Value, String> {
             .ok_or_else(|| format!("--param {key}: it is one of {}", known()));
     }
     let read = guessed(text);
-    match property.get("type").and_then(Value::as_str) {
+    match kind_of(property) {
         Some("string") if !text.starts_with('"') => Ok(Value::String(text.to_owned())),
         Some("integer") if !(read.is_i64() || read.is_u64()) => {
             Err(format!("--param {key}: expected a whole number, got {text:?}"))
@@ -61,6 +61,14 @@ fn typed(key: &str, text: &str, schema: &Value) -> Result<Value, String> {
             Err(format!("--param {key}: expected true or false, got {text:?}"))
         }
         _ => Ok(read),
+    }
+}
+
+/// The type of a param; of one that may be nothing, the other type.
+fn kind_of(property: &Value) -> Option<&str> {
+    match property.get("type")? {
+        Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).find(|kind| *kind != "null"),
+        kind => kind.as_str(),
     }
 }
 
@@ -92,12 +100,13 @@ mod tests {
     fn the_schema_says_the_types_and_what_was_meant() {
         let schema = json!({"properties": {
             "team": {"type": "string"}, "count": {"type": "integer"}, "on": {"type": "boolean"},
-            "size": {"enum": ["small", 3]},
+            "size": {"enum": ["small", 3]}, "note": {"type": ["string", "null"]},
         }});
         let read =
             |pair: &str| params(None, &[pair.to_owned()], &schema).map_err(|error| format!("{error:#}"));
         assert_eq!(read("team=7").unwrap(), json!({"team": "7"}));
         assert_eq!(read("team=\"7\"").unwrap(), json!({"team": "7"}));
+        assert_eq!(read("note=7").unwrap(), json!({"note": "7"}));
         assert_eq!(read("count=7").unwrap(), json!({"count": 7}));
         assert_eq!(read("size=3").unwrap(), json!({"size": 3}));
         assert_eq!(read("other=x").unwrap(), json!({"other": "x"}));

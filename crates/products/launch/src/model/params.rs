@@ -8,16 +8,20 @@ use engine::secret::{ExposeSecret, Sealed, Sealer, SecretString};
 use identity;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use utoipa::ToSchema;
+use utoipa::openapi::{ObjectBuilder, Type};
 use uuid::Uuid;
 
 use super::profile::Profile;
 pub use crate::api::types::{KeyChoice, LaunchParameters};
 
 /// On whose behalf a launch is made.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LaunchOwner {
+    /// The organisation.
     pub org: String,
+    /// Its account.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub account: Option<String>,
     /// For people and for the journal.
@@ -42,23 +46,29 @@ impl LaunchOwner {
 }
 
 /// A launch as it is handed to the engine, which seals what is secret. `Debug` leaves the identity out.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LaunchRequest {
+    /// The id of the launch.
     pub launch: Uuid,
+    /// On whose behalf the launch is made.
     #[serde(rename = "requester")]
     pub owner: LaunchOwner,
     /// The identity header of the caller, where there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(write_only, format = Password)]
     pub identity: Option<String>,
     /// The organisation at the Image Builder, where it has another name than here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub builder_org: Option<String>,
+    #[schema(schema_with = provider_schema)]
     pub provider: ProviderKind,
+    /// What the instances are made of.
     pub image: RequestedImage,
-    /// Nothing means that they come later.
+    /// Where and how to launch. Nothing means that the parameters come later.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parameters: Option<RequestedParameters>,
+    /// How the launch behaves.
     pub profile: Profile,
 }
 
@@ -76,7 +86,7 @@ impl fmt::Debug for LaunchRequest {
 }
 
 /// A request may hold passwords and activation keys, so that `Debug` leaves it out.
-#[derive(Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum RequestedImage {
     /// The launch template names it, or the provider needs none.
@@ -86,7 +96,10 @@ pub enum RequestedImage {
     /// An image that the Image Builder makes or has made for a client.
     Compose { id: Uuid },
     /// A request to the Image Builder, word for word.
-    Build { request: Value },
+    Build {
+        #[schema(write_only)]
+        request: Value,
+    },
 }
 
 impl fmt::Debug for RequestedImage {
@@ -101,12 +114,21 @@ impl fmt::Debug for RequestedImage {
 }
 
 /// The text for the first start may hold secrets, so that `Debug` leaves it out.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct RequestedParameters {
     #[serde(flatten)]
     pub plain: LaunchParameters,
+    /// Text for the first start of every instance.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(write_only)]
     pub user_data: Option<String>,
+}
+
+/// The clouds by name.
+pub(crate) fn provider_schema() -> utoipa::openapi::schema::Object {
+    let names = ProviderKind::ALL.map(ProviderKind::as_str);
+    let builder = ObjectBuilder::new().schema_type(Type::String).description(Some("The cloud."));
+    builder.enum_values(Some(names)).build()
 }
 
 /// What is saved once, when the launch is accepted.

@@ -6,7 +6,9 @@ use super::json::{Json, Members};
 use super::state::{self, RuntimeState};
 
 /// The role of a function in its service.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize, utoipa::ToSchema,
+)]
 pub enum FunctionRole {
     #[serde(rename = "FAAS")]
     Faas,

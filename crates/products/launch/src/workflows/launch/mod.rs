@@ -59,6 +59,10 @@ impl Workflow for Launch {
     type State = state::State;
     type Input = Input;
 
+    fn schema() -> Value {
+        api::json_schema::<params::LaunchRequest>()
+    }
+
     fn admit(asked: Value, sealer: &Sealer) -> Result<params::Params, String> {
         admit::admit(asked, sealer)
     }

@@ -17,7 +17,7 @@ pub const NOTIFICATIONS_TOPIC: &str = "platform.notifications.ingress";
 pub const SOURCES_STATUS_TOPIC: &str = "platform.sources.status";
 
 /// A way that notices go. Its names are saved.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Target {
     Kafka,

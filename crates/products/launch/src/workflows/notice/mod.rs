@@ -29,6 +29,10 @@ impl Workflow for Deliver {
     type State = ();
     type Input = ();
 
+    fn schema() -> serde_json::Value {
+        api::json_schema::<Notice>()
+    }
+
     fn admit(asked: serde_json::Value, _sealer: &engine::secret::Sealer) -> Result<Notice, String> {
         let notice: Notice = engine::parse(asked)?;
         notice.check()?;

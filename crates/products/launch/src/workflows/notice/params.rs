@@ -6,6 +6,7 @@ use engine::Timestamp;
 use engine::prelude::*;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
+use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::channel::Target;
@@ -18,23 +19,27 @@ const EVENTS_MAX: usize = 500;
 const DEPTH_MAX: usize = 16;
 
 /// One thing that others want to know.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Notice {
     /// The same however often it is told, and however many hear it.
     pub id: Uuid,
+    /// The organisation that it is about.
     pub org: String,
+    /// Its account.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub account: Option<String>,
     /// When it happened.
+    #[schema(value_type = String, format = DateTime)]
     pub at: Timestamp,
+    /// What happened.
     pub about: NoticeSubject,
     /// The ways it goes; all that are configured when none is named.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub targets: BTreeSet<Target>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum NoticeSubject {
     /// How a launch ended.

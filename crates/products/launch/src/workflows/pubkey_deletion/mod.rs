@@ -5,6 +5,7 @@ mod delete_key_pairs;
 mod uploaded;
 
 use engine::prelude::*;
+use utoipa::ToSchema;
 
 use crate::model::Launches;
 use crate::model::params::LaunchOwner;
@@ -14,13 +15,15 @@ pub const DELETE_PUBKEY: &str = "pubkey.delete";
 pub struct DeletePubkey;
 
 /// The key that was forgotten. Its record is the resource of the operation, and a tombstone already.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
+    /// On whose behalf the key pairs are deleted.
     #[serde(rename = "requester")]
     pub owner: LaunchOwner,
     /// The number that clients and launches know it by.
     pub pubkey_id: i64,
+    /// Of the key, by which its key pairs are found.
     pub fingerprint: String,
 }
 
@@ -37,6 +40,10 @@ impl Workflow for DeletePubkey {
     type Params = Params;
     type State = State;
     type Input = ();
+
+    fn schema() -> serde_json::Value {
+        api::json_schema::<Params>()
+    }
 }
 
 /// The table of steps and weights.

@@ -9,6 +9,7 @@ mod sweep;
 use engine::Settled;
 use engine::prelude::*;
 use engine::store::RecordUpdate;
+use utoipa::ToSchema;
 
 pub use self::ask::{Check, ask};
 pub use self::record::SourceCheck;
@@ -21,11 +22,13 @@ pub const SOURCE_CHECK: &str = "source.check";
 
 pub struct CheckSource;
 
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
+    /// On whose behalf the account is checked.
     #[serde(rename = "requester")]
     pub owner: LaunchOwner,
+    /// The source of the cloud account.
     pub source_id: String,
 }
 
@@ -53,6 +56,10 @@ impl Workflow for CheckSource {
     type Params = Params;
     type State = State;
     type Input = ();
+
+    fn schema() -> serde_json::Value {
+        api::json_schema::<Params>()
+    }
 
     fn admit(asked: serde_json::Value, _sealer: &engine::secret::Sealer) -> Result<Params, String> {
         let params: Params = engine::parse(asked)?;

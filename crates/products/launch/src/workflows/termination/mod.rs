@@ -10,26 +10,32 @@ use cloud::{CloudInstance, ProviderKind};
 use engine::Settled;
 use engine::prelude::*;
 use engine::store::RecordUpdate;
+use utoipa::ToSchema;
 use uuid::Uuid;
 
 pub use self::ask::{TerminatedInstance, TerminationProgress, ask, find, machines, standing};
 pub use self::record::Termination;
 use crate::model::Launches;
-use crate::model::params::LaunchOwner;
+use crate::model::params::{LaunchOwner, provider_schema};
 
 pub const TERMINATE: &str = "launch.terminate";
 
 pub struct Terminate;
 
 /// The machine, and the way to it.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
+    /// On whose behalf the instance is terminated.
     #[serde(rename = "requester")]
     pub owner: LaunchOwner,
+    /// The launch that the instance is of.
     pub launch: Uuid,
+    /// The instance, as the cloud calls it.
     pub instance_id: String,
+    #[schema(schema_with = provider_schema)]
     pub provider: ProviderKind,
+    /// The source of the cloud account.
     pub source_id: String,
     pub region: String,
 }
@@ -47,6 +53,10 @@ impl Workflow for Terminate {
     type Params = Params;
     type State = State;
     type Input = ();
+
+    fn schema() -> serde_json::Value {
+        api::json_schema::<Params>()
+    }
 
     /// Whatever happened, the record says how it ended.
     fn on_settled(op: &Operation<Terminate>, rest: &Settled<'_>) -> Option<RecordUpdate> {

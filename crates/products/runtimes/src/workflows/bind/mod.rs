@@ -4,6 +4,7 @@ mod issue_token;
 mod make_account;
 
 use engine::prelude::*;
+use utoipa::ToSchema;
 
 use crate::clients::Clients;
 use crate::model::BIND;
@@ -11,14 +12,20 @@ use crate::model::cluster_access::ClusterAccess;
 
 pub struct Bind;
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
+    /// The service instance.
     pub instance_id: String,
+    /// The new binding; its account in the cluster has this name.
     pub binding_id: String,
+    /// The runtime at the Provisioner.
     pub runtime_id: String,
+    /// The global account of the instance.
     pub account: String,
+    /// The subaccount of the instance.
     pub subaccount: String,
+    /// How long the credentials work.
     pub expiration_seconds: u32,
 }
 
@@ -29,6 +36,10 @@ impl Workflow for Bind {
     type Params = Params;
     type State = ();
     type Input = ();
+
+    fn schema() -> serde_json::Value {
+        api::json_schema::<Params>()
+    }
 }
 
 /// The table of steps and weights.

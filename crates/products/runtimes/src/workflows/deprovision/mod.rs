@@ -8,6 +8,7 @@ mod remove_runtime;
 mod wait_for_removal;
 
 use engine::prelude::*;
+use utoipa::ToSchema;
 
 use crate::clients::Clients;
 use crate::model::DEPROVISION;
@@ -15,9 +16,10 @@ use crate::workflows::shared::{Input, OnInstance, Start};
 
 pub struct Deprovision;
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
+    /// The service instance whose runtime is removed.
     pub instance_id: String,
     /// The instance stays, suspended.
     #[serde(default)]
@@ -44,6 +46,10 @@ impl Workflow for Deprovision {
     type Params = Params;
     type State = State;
     type Input = Input;
+
+    fn schema() -> serde_json::Value {
+        api::json_schema::<Params>()
+    }
 }
 
 impl OnInstance for Deprovision {

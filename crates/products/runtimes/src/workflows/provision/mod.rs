@@ -11,6 +11,7 @@ mod resolve_credentials;
 mod wait_for_runtime;
 
 use engine::prelude::*;
+use utoipa::ToSchema;
 
 use crate::clients::Clients;
 use crate::model::PROVISION;
@@ -20,9 +21,10 @@ use crate::workflows::shared::{
 
 pub struct Provision;
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
+    /// The service instance that gets a runtime.
     pub instance_id: String,
 }
 
@@ -46,6 +48,10 @@ impl Workflow for Provision {
     type Params = Params;
     type State = State;
     type Input = Input;
+
+    fn schema() -> serde_json::Value {
+        api::json_schema::<Params>()
+    }
 }
 
 impl OnInstance for Provision {}

@@ -4,6 +4,7 @@ mod close;
 mod remove_account;
 
 use engine::prelude::*;
+use utoipa::ToSchema;
 
 use crate::clients::Clients;
 use crate::model::UNBIND;
@@ -11,15 +12,19 @@ use crate::model::cluster_access::ClusterAccess;
 
 pub struct Unbind;
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
+    /// The service instance.
     pub instance_id: String,
+    /// The binding whose credentials are taken back.
     pub binding_id: String,
-    /// `None` where the runtime is gone, and the account with it.
+    /// The runtime at the Provisioner. Nothing where it is gone, and the account with it.
     #[serde(default)]
     pub runtime_id: Option<String>,
+    /// The global account of the instance.
     pub account: String,
+    /// The subaccount of the instance.
     pub subaccount: String,
 }
 
@@ -29,6 +34,10 @@ impl Workflow for Unbind {
     type Params = Params;
     type State = ();
     type Input = ();
+
+    fn schema() -> serde_json::Value {
+        api::json_schema::<Params>()
+    }
 }
 
 /// The table of steps and weights.

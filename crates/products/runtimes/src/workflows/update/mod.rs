@@ -8,6 +8,8 @@ mod upgrade_shoot;
 use engine::prelude::*;
 use engine::secret::Sealer;
 use serde_json::{Map, Value};
+use utoipa::ToSchema;
+use utoipa::openapi::schema::{Object, ObjectBuilder, SchemaType, Type};
 
 use crate::clients::Clients;
 use crate::model::UPDATE;
@@ -41,18 +43,37 @@ pub struct State {
     pub changes_kyma: bool,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct DesiredRuntime {
+    /// The service instance whose runtime changes.
     instance_id: String,
+    /// Another plan of the catalog. What is left out stays as it is.
     #[serde(default)]
     plan_id: Option<String>,
     #[serde(default)]
+    #[schema(schema_with = parameters_schema)]
     parameters: Option<Map<String, Value>>,
     #[serde(default)]
+    #[schema(schema_with = context_schema)]
     context: Option<Map<String, Value>>,
+    /// The version of Kyma that the maintenance information names.
     #[serde(default)]
     maintenance_version: Option<String>,
+}
+
+fn parameters_schema() -> Object {
+    sealed_object("Parameters of the plan. They are sealed.")
+}
+
+fn context_schema() -> Object {
+    sealed_object("The context of the platform. It is sealed.")
+}
+
+fn sealed_object(description: &str) -> Object {
+    let kind = SchemaType::from_iter([Type::Object, Type::Null]);
+    let builder = ObjectBuilder::new().schema_type(kind).description(Some(description));
+    builder.write_only(true).build()
 }
 
 impl Workflow for Update {
@@ -61,6 +82,10 @@ impl Workflow for Update {
     type Params = Params;
     type State = State;
     type Input = Input;
+
+    fn schema() -> Value {
+        api::json_schema::<DesiredRuntime>()
+    }
 
     fn admit(asked: Value, sealer: &Sealer) -> Result<Params, String> {
         let DesiredRuntime { instance_id, plan_id, parameters, context, maintenance_version } =

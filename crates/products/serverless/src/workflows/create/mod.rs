@@ -14,6 +14,7 @@ use engine::Settled;
 use engine::prelude::*;
 use engine::store::RecordUpdate;
 use opennebula::{Dialect, NebulaCredentials, NebulaError, ServiceTemplate, TemplateRole};
+use utoipa::ToSchema;
 
 use crate::model::caller_credentials::{self, Input};
 use crate::model::choose::choose;
@@ -27,15 +28,18 @@ use crate::model::{CREATE, labels};
 
 pub struct Create;
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
+    /// The runtime: the body that the serverless API takes, as a text.
+    #[schema(value_type = String)]
     pub spec: Spec,
+    /// The service template that stands for its flavours.
     pub template: Chosen,
 }
 
 /// The service template that stands for the flavours.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub struct Chosen {
     pub id: i32,
     pub name: String,
@@ -43,7 +47,7 @@ pub struct Chosen {
     roles: Vec<ChosenRole>,
 }
 
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 struct ChosenRole {
     name: String,
     vm_template: i32,
@@ -76,6 +80,10 @@ impl Workflow for Create {
     type Params = Params;
     type State = State;
     type Input = Input;
+
+    fn schema() -> serde_json::Value {
+        api::json_schema::<Params>()
+    }
 
     fn on_settled(op: &Operation<Create>, rest: &Settled<'_>) -> Option<RecordUpdate> {
         caller_credentials::on_settled(op, rest)

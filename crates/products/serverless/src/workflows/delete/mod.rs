@@ -25,11 +25,12 @@ use crate::model::{DELETE, labels, view};
 
 pub struct Delete;
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
+    /// The document of the runtime in OpenNebula.
     pub document: i32,
-    /// Nothing where the document names none.
+    /// The service of the runtime. Nothing where the document names none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service: Option<i32>,
     /// The machines that the document names.
@@ -72,6 +73,10 @@ impl Workflow for Delete {
     type Params = Params;
     type State = State;
     type Input = Input;
+
+    fn schema() -> serde_json::Value {
+        api::json_schema::<Params>()
+    }
 
     fn on_settled(op: &Operation<Delete>, rest: &Settled<'_>) -> Option<RecordUpdate> {
         caller_credentials::on_settled(op, rest)

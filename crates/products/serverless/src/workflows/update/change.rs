@@ -2,21 +2,23 @@
 
 use opennebula::{AttributeName, Capacity, NebulaTemplate, Text, Vector, VirtualMachine};
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::model::contents::SCHEDULING;
 use crate::model::function::{FunctionRole, ObservedFunction};
 
 /// Something before and after.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct FromTo<T> {
     pub from: T,
     pub to: T,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct FunctionChange {
     pub role: FunctionRole,
     pub machine: i32,
+    /// Logical cores.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu: Option<FromTo<u32>>,
     /// Megabytes.
@@ -33,7 +35,7 @@ pub struct FunctionChange {
 }
 
 /// The attributes of a machine that say where it should be. Nothing leaves an attribute as it is.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct DesiredPlacement {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rank: Option<String>,

@@ -18,6 +18,7 @@ use engine::Timestamp;
 use engine::prelude::*;
 use engine::store::RecordUpdate;
 use opennebula::{NebulaError, NebulaErrorKind as Kind};
+use utoipa::ToSchema;
 
 use crate::model::UPDATE;
 use crate::model::caller_credentials::{self, Input};
@@ -30,9 +31,10 @@ pub use prepare::prepare;
 
 pub struct Update;
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
+    /// The document of the runtime in OpenNebula.
     pub document: i32,
     /// One for every function that changes.
     #[serde(default)]
@@ -43,6 +45,7 @@ pub struct Params {
     /// The body of the document.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<FromTo<String>>,
+    /// The name of the document.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<FromTo<String>>,
 }
@@ -73,6 +76,10 @@ impl Workflow for Update {
     type Params = Params;
     type State = State;
     type Input = Input;
+
+    fn schema() -> serde_json::Value {
+        api::json_schema::<Params>()
+    }
 
     fn on_settled(op: &Operation<Update>, rest: &Settled<'_>) -> Option<RecordUpdate> {
         caller_credentials::on_settled(op, rest)
