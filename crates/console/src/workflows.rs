@@ -1,10 +1,13 @@
-//! Workflows: every plan, and what its steps have done in this process.
+//! Workflows: every plan, where it comes from, and what its steps have done in this process.
 
 mod calls;
+mod diff;
 mod list;
 mod show;
 mod start;
+mod versions;
 
+use api::types::{Workflow, WorkflowFileError, WorkflowSource};
 use axum::Router;
 use axum::routing::{get, post};
 
@@ -12,6 +15,8 @@ use crate::parts::Icon;
 use crate::shared::ConsoleState;
 use crate::shell::Section;
 use crate::signed_in::SignedIn;
+
+use versions::change_of;
 
 pub(crate) static SECTION: Section = Section {
     title: "Workflows",
@@ -34,4 +39,26 @@ fn on_failure(word: &str) -> &'static str {
         "unwind" => "everything it made is taken back",
         _ => "what it made is left, and it can be retried",
     }
+}
+
+/// Where a workflow comes from, in words.
+fn source(workflow: &Workflow) -> String {
+    match &workflow.source {
+        WorkflowSource::BuiltIn => "built in".to_owned(),
+        WorkflowSource::Api => "API".to_owned(),
+        WorkflowSource::File(file) => format!("file {file}"),
+    }
+}
+
+/// What is wrong with a file, in a sentence.
+fn file_error(error: &WorkflowFileError) -> String {
+    let place = match (error.line, error.column) {
+        (Some(line), Some(column)) => format!(", line {line}, column {column}"),
+        _ => String::new(),
+    };
+    format!(
+        "{}{place}: {}. The version before it stays in force.",
+        error.file,
+        error.message.trim_end_matches('.')
+    )
 }

@@ -7,6 +7,7 @@ use axum::response::Response;
 use serde_json::Value;
 
 use super::look::{StatusLook, id_of};
+use super::why::own_signal;
 use crate::fields::Fields;
 use crate::flash::Flash;
 use crate::page_error::PageError;
@@ -34,7 +35,10 @@ async fn send(signed_in: &SignedIn, id: &str, fields: &Fields) -> Result<Respons
     let key = StatusLook::at(&signed_in.api, id).await?.why.waiting_for_key.ok_or_else(|| {
         PageError::new(StatusCode::CONFLICT, "Not now", "The operation does not wait for a signal any more.")
     })?;
-    let at = format!("/signals/{}", path::part(&key));
+    let at = match own_signal(&key, id) {
+        Some(own) => format!("/operations/{id}/signals/{}", path::part(own)),
+        None => format!("/signals/{}", path::part(&key)),
+    };
     let signalled: Signalled = signed_in.api.post(&at, &payload.unwrap_or(Value::Null)).await?.json()?;
     let said = match signalled.woke {
         0 => "The signal is kept for when the step waits for it.",

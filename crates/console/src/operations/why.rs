@@ -3,6 +3,7 @@
 use api::types::{Explanation, OperationDetail, PendingRequest, Phase};
 use askama::Template;
 use engine::{Capability, PhaseVerb};
+use uuid::Uuid;
 
 use super::look::StatusLook;
 use crate::csrf::CsrfToken;
@@ -64,6 +65,12 @@ impl Why {
         }
     }
 
+    /// The signal that it waits for. In the key of one that only this operation waits for its id stands before the name.
+    fn signal(&self) -> Option<&str> {
+        let key = self.why.waiting_for_key.as_deref()?;
+        Some(own_signal(key, self.why.id).unwrap_or(key))
+    }
+
     fn has_facts(&self) -> bool {
         !self.is_over() || self.asked.is_some() || !self.why.left_over.is_empty()
     }
@@ -82,6 +89,11 @@ impl Why {
         let is_good = self.detail.operation.phase == Phase::Succeeded;
         !is_good && self.why.last_error.is_some()
     }
+}
+
+/// The name of a signal that only this operation waits for.
+pub(super) fn own_signal(key: &str, operation: Uuid) -> Option<&str> {
+    key.strip_prefix(&operation.to_string())?.strip_prefix('/')
 }
 
 /// What may be asked of the operation now.

@@ -25,10 +25,14 @@ pub(super) fn told(calls: &StepCalls) -> String {
     calls.results.iter().map(|(result, count)| format!("{count} {result}")).collect::<Vec<_>>().join(", ")
 }
 
-/// How long one took.
-pub(super) fn mean(calls: &StepCalls) -> String {
+/// How long half of them and nearly all of them took at most; their mean where that is not known.
+pub(super) fn times(calls: &StepCalls) -> String {
+    let written = |seconds: f64| Duration::try_from_secs_f64(seconds).map(span).unwrap_or_default();
+    if let (Some(p50), Some(p99)) = (calls.p50_seconds, calls.p99_seconds) {
+        return format!("p50 {}, p99 {}", written(p50), written(p99));
+    }
     let count = f64::from(u32::try_from(count(calls).max(1)).unwrap_or(u32::MAX));
-    Duration::try_from_secs_f64(calls.seconds / count).map(span).unwrap_or_default()
+    format!("{} each", written(calls.seconds / count))
 }
 
 /// Whether what the step works with answers.
@@ -46,10 +50,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn calls_are_told_in_one_line_and_their_mean_is_that_of_all() {
+    fn calls_are_told_in_one_line_with_their_times() {
         let results = [("done".to_owned(), 3), ("failed".to_owned(), 1)].into();
         let calls = StepCalls { results, seconds: 0.3, ..StepCalls::default() };
         assert_eq!((count(&calls), told(&calls).as_str()), (4, "3 done, 1 failed"));
-        assert_eq!(mean(&calls), "75 ms");
+        assert_eq!(times(&calls), "75 ms each");
+        let calls = StepCalls { p50_seconds: Some(0.05), p99_seconds: Some(1.5), ..calls };
+        assert_eq!(times(&calls), "p50 50 ms, p99 1.5 s");
     }
 }

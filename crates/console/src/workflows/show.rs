@@ -2,19 +2,22 @@
 
 use std::time::Duration;
 
-use api::types::{StepCalls, Workflow, WorkflowStep};
+use api::types::{StepCalls, Workflow, WorkflowList, WorkflowSource, WorkflowStep};
 use askama::Template;
-use axum::extract::Path;
+use axum::extract::{Path, Query};
 use axum::http::StatusCode;
 use axum::response::Response;
 use engine::Capability;
+use serde::Deserialize;
 use tokio::try_join;
 
-use super::calls;
+use super::versions::Versions;
+use super::{calls, file_error};
 use crate::csrf::CsrfToken;
 use crate::page_error::PageError;
-use crate::parts::Icon;
+use crate::parts::{Icon, When};
 use crate::path;
+use crate::schema_form::SchemaForm;
 use crate::shell::Shell;
 use crate::signed_in::SignedIn;
 
@@ -27,6 +30,17 @@ struct WorkflowPage {
     /// Only an admin starts operations by hand.
     form: Option<StartForm>,
     operations: String,
+    /// What is wrong with the file that it comes from.
+    file_error: Option<String>,
+    /// Of one that was declared.
+    versions: Option<Versions>,
+}
+
+/// What the address of the page says.
+#[derive(Debug, Clone, Default, Deserialize)]
+pub(super) struct VersionQuery {
+    /// The version whose changes are shown; the current one where this is no number.
+    version: Option<String>,
 }
 
 struct StepTableRow {
@@ -37,6 +51,8 @@ struct StepTableRow {
 /// What a user typed to start an operation, and what is wrong with it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct StartForm {
+    /// Fields for the params, where the workflow names them.
+    pub(super) fields: Option<SchemaForm>,
     pub(super) tenant: String,
     pub(super) resource: String,
     pub(super) params: String,
@@ -46,13 +62,24 @@ pub(super) struct StartForm {
 }
 
 impl StartForm {
-    fn new() -> StartForm {
-        StartForm { tenant: "default".to_owned(), params: "{}".to_owned(), ..StartForm::default() }
+    fn new(signed_in: &SignedIn, workflow: &str) -> StartForm {
+        StartForm {
+            fields: params_form(signed_in, workflow),
+            tenant: "default".to_owned(),
+            params: "{}".to_owned(),
+            ..StartForm::default()
+        }
     }
 
     fn error_at(&self, field: &str) -> Option<&str> {
         self.error.as_ref().filter(|(wrong, _)| *wrong == field).map(|(_, text)| text.as_str())
     }
+}
+
+/// A form for the params of a workflow whose schema names them.
+pub(super) fn params_form(signed_in: &SignedIn, workflow: &str) -> Option<SchemaForm> {
+    let form = SchemaForm::new(&signed_in.workflow(workflow)?.schema);
+    (!form.is_empty()).then_some(form)
 }
 
 impl StepTableRow {
@@ -84,8 +111,13 @@ impl WorkflowPage {
     }
 }
 
-pub(super) async fn show(signed_in: SignedIn, Path(name): Path<String>) -> Response {
-    match draw(&signed_in, &name, StartForm::new()).await {
+pub(super) async fn show(
+    signed_in: SignedIn,
+    Path(name): Path<String>,
+    Query(query): Query<VersionQuery>,
+) -> Response {
+    let form = StartForm::new(&signed_in, &name);
+    match draw(&signed_in, &name, form, query).await {
         Ok(show) => show.shell(&signed_in).page(&show),
         Err(page_error) => page_error.page(&signed_in),
     }
@@ -93,16 +125,24 @@ pub(super) async fn show(signed_in: SignedIn, Path(name): Path<String>) -> Respo
 
 /// The page again, with what was typed.
 pub(super) async fn again(signed_in: &SignedIn, name: &str, form: StartForm) -> Response {
-    match draw(signed_in, name, form).await {
+    match draw(signed_in, name, form, VersionQuery::default()).await {
         Ok(show) => show.shell(signed_in).page_with(StatusCode::UNPROCESSABLE_ENTITY, &show),
         Err(page_error) => page_error.page(signed_in),
     }
 }
 
-async fn draw(signed_in: &SignedIn, name: &str, form: StartForm) -> Result<WorkflowPage, PageError> {
+async fn draw(
+    signed_in: &SignedIn,
+    name: &str,
+    form: StartForm,
+    query: VersionQuery,
+) -> Result<WorkflowPage, PageError> {
+    let api = &signed_in.api;
     let at = format!("/workflows/{}", path::part(name));
-    let (workflow, mut calls) =
-        try_join!(signed_in.api.get::<Workflow>(&at), calls::of(&signed_in.api, name))?;
+    let (workflow, mut calls) = try_join!(api.get::<Workflow>(&at), calls::of(api, name))?;
+    let version = query.version.and_then(|version| version.parse().ok());
+    let (versions, file_error) =
+        try_join!(Versions::of(api, &workflow, version), file_error_of(signed_in, &workflow))?;
     let row = |step: &WorkflowStep| StepTableRow {
         calls: calls.remove(&step.name).unwrap_or_default(),
         step: step.clone(),
@@ -111,5 +151,12 @@ async fn draw(signed_in: &SignedIn, name: &str, form: StartForm) -> Result<Workf
     let form = signed_in.can(Capability::Submit).then_some(form);
     let operations =
         format!("/console/operations{}", path::query([("workflow", workflow.workflow.as_str())]));
-    Ok(WorkflowPage { csrf: signed_in.csrf.clone(), workflow, rows, form, operations })
+    Ok(WorkflowPage { csrf: signed_in.csrf.clone(), workflow, rows, form, operations, file_error, versions })
+}
+
+/// What is wrong with the file of a workflow. The version that is shown is the one before it.
+async fn file_error_of(signed_in: &SignedIn, workflow: &Workflow) -> Result<Option<String>, PageError> {
+    let WorkflowSource::File(file) = &workflow.source else { return Ok(None) };
+    let errors = signed_in.api.get::<WorkflowList>("/workflows").await?.file_errors;
+    Ok(errors.iter().find(|error| error.file == *file).map(file_error))
 }

@@ -6,7 +6,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use serde_json::Value;
 
-use super::show::{StartForm, again};
+use super::show::{StartForm, again, params_form};
 use crate::fields::Fields;
 use crate::flash::Flash;
 use crate::page_error::PageError;
@@ -14,13 +14,21 @@ use crate::signed_in::SignedIn;
 
 pub(super) async fn start(signed_in: SignedIn, Path(name): Path<String>, fields: Fields) -> Response {
     let mut form = StartForm {
+        fields: params_form(&signed_in, &name),
         tenant: fields.text("tenant").to_owned(),
         resource: fields.text("resource").to_owned(),
         params: fields.text("params").to_owned(),
         queue: fields.text("queue") == "yes",
         error: None,
     };
-    let error = match params(&form.params) {
+    let params = match &mut form.fields {
+        Some(typed) => {
+            let params = Value::Object(typed.take(&fields));
+            if typed.is_good() { Ok(params) } else { Err(AT_THE_FIELDS.to_owned()) }
+        }
+        None => params(&form.params),
+    };
+    let error = match params {
         Ok(params) => match submit(&signed_in, &name, &form, params).await {
             Ok(operation) => {
                 let place = format!("/console/operations/{}", operation.id);
@@ -30,12 +38,27 @@ pub(super) async fn start(signed_in: SignedIn, Path(name): Path<String>, fields:
             Err(page_error) if page_error.status == StatusCode::FORBIDDEN => {
                 return page_error.page(&signed_in);
             }
-            Err(page_error) => (blamed(&page_error), page_error.line()),
+            Err(page_error) => refused(&mut form, &page_error),
         },
         Err(error) => ("params", error),
     };
     form.error = Some(error);
     again(&signed_in, &name, form).await
+}
+
+const AT_THE_FIELDS: &str = "Something is missing or not allowed. It says so at the fields.";
+
+/// Puts an error of the API where it belongs: at a field of the params, or at the part of the form that it is about.
+fn refused(form: &mut StartForm, page_error: &PageError) -> (&'static str, String) {
+    let part = blamed(page_error);
+    match &mut form.fields {
+        Some(typed) if part == "params" => match typed.blame_params(&page_error.detail) {
+            Some(_) if typed.is_good() => (part, page_error.line()),
+            Some(left) => (part, format!("{AT_THE_FIELDS} {left}")),
+            None => (part, AT_THE_FIELDS.to_owned()),
+        },
+        _ => (part, page_error.line()),
+    }
 }
 
 /// An object, because every workflow takes one.

@@ -3,8 +3,6 @@
 mod bind;
 mod catalog;
 mod change;
-mod field;
-mod form;
 mod kubeconfig;
 mod list;
 mod look;

@@ -17,6 +17,7 @@ mod live;
 mod many;
 mod mouse;
 mod operations;
+mod own_workflow;
 mod page_driver;
 mod pages;
 mod pictures;

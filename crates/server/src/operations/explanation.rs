@@ -176,7 +176,10 @@ impl OperationFacts<'_> {
         let until = summary.due_at.map(|at| format!(" until {at}")).unwrap_or_default();
         let waits = match (&memory.wait, step) {
             (Some(wait), Some(step)) if wait.step == step.name => match &wait.key {
-                Some(key) => format!("{} waits for the signal {key}{until}: {}", step.name, wait.reason),
+                Some(key) => {
+                    let key = self.own_key(key).unwrap_or(key);
+                    format!("{} waits for the signal {key}{until}: {}", step.name, wait.reason)
+                }
                 None => format!("{} waits{until}: {}", step.name, wait.reason),
             },
             (Some(wait), _) => format!("it waits{until}: {}", wait.reason),
@@ -199,6 +202,11 @@ impl OperationFacts<'_> {
             (Because::Failed, Some(step)) => format!(" (it goes back because {step} failed: {because})"),
             _ => format!(" (it goes back: {because})"),
         }
+    }
+
+    /// The name of a signal that only this operation waits for; in the key its id stands before it.
+    fn own_key<'k>(&self, key: &'k str) -> Option<&'k str> {
+        key.strip_prefix(&self.summary().id.to_string())?.strip_prefix('/')
     }
 
     /// Sentences with commands, the most helpful first.
@@ -224,7 +232,10 @@ impl OperationFacts<'_> {
             advice.push("`provision-engine status` shows whether a node is running and ready".into());
         }
         if let Some(key) = self.key() {
-            advice.push(format!("`POST /signals/{key}` ends the wait at once"));
+            advice.push(match self.own_key(key) {
+                Some(own) => format!("`provision-engine operations signal {id} {own}` ends the wait at once"),
+                None => format!("`POST /signals/{key}` ends the wait at once"),
+            });
         }
         if phase == Phase::Stuck {
             advice.push("look at the external system for what is left over before you decide".into());

@@ -9,9 +9,8 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::catalog::{Catalog, Purpose};
-use super::form::Form;
 use super::look::runtime;
-use console::{CsrfToken, Fields, PageError, Shell, SignedIn, path};
+use console::{CsrfToken, Fields, PageError, SchemaForm, Shell, SignedIn, path};
 
 const TITLE: &str = "Bind";
 
@@ -22,7 +21,7 @@ struct Bind {
     id: String,
     /// The same binding twice is one, however often the button is pressed.
     binding: String,
-    form: Form,
+    form: SchemaForm,
     page_error: Option<String>,
 }
 
@@ -47,7 +46,7 @@ pub(super) async fn form(signed_in: SignedIn, Path(id): Path<String>) -> Respons
     }
 }
 
-async fn form_of(signed_in: &SignedIn, id: &str) -> Result<Form, PageError> {
+async fn form_of(signed_in: &SignedIn, id: &str) -> Result<SchemaForm, PageError> {
     let found = runtime(&signed_in.api, id).await?;
     let catalog = Catalog::read(&signed_in.api).await?;
     let (_, plan) = catalog.find(&found.service_plan_id)?;
@@ -55,10 +54,16 @@ async fn form_of(signed_in: &SignedIn, id: &str) -> Result<Form, PageError> {
         let detail = format!("The plan {} offers no bindings.", plan.name);
         return Err(PageError::new(StatusCode::CONFLICT, "No bindings", detail));
     }
-    Ok(Form::new(&plan.schema(Purpose::Bind)))
+    Ok(SchemaForm::new(&plan.schema(Purpose::Bind)))
 }
 
-fn draw(signed_in: &SignedIn, id: &str, binding: String, form: Form, page_error: Option<String>) -> Bind {
+fn draw(
+    signed_in: &SignedIn,
+    id: &str,
+    binding: String,
+    form: SchemaForm,
+    page_error: Option<String>,
+) -> Bind {
     Bind { csrf: signed_in.csrf.clone(), id: path::part(id), binding, form, page_error }
 }
 

@@ -8,9 +8,8 @@ use axum::response::Response;
 use serde_json::{Map, Value, json};
 
 use super::catalog::{Catalog, PlanView, Purpose};
-use super::form::Form;
 use super::look::{parameters, runtime};
-use console::{CsrfToken, Fields, Flash, PageError, Shell, SignedIn, path};
+use console::{CsrfToken, Fields, Flash, PageError, SchemaForm, Shell, SignedIn, path};
 
 #[derive(Template)]
 #[template(path = "change.html")]
@@ -18,7 +17,7 @@ struct UpdatePage {
     csrf: CsrfToken,
     id: String,
     name: String,
-    form: Form,
+    form: SchemaForm,
     /// Other plans, where it can have one.
     plans: Vec<PlanView>,
     plan: String,
@@ -53,7 +52,7 @@ impl Present {
     fn page(
         self,
         signed_in: &SignedIn,
-        form: Form,
+        form: SchemaForm,
         page_error: Option<String>,
     ) -> Result<UpdatePage, PageError> {
         let can_move = self.plan()?.plan_updateable;
@@ -75,7 +74,7 @@ impl Present {
 pub(super) async fn form(signed_in: SignedIn, Path(id): Path<String>) -> Response {
     let drawn = async {
         let present = Present::read(&signed_in, &id).await?;
-        let form = Form::of_present(&present.plan()?.schema(Purpose::Update), &present.parameters);
+        let form = SchemaForm::of_present(&present.plan()?.schema(Purpose::Update), &present.parameters);
         present.page(&signed_in, form, None)
     };
     match drawn.await {
@@ -98,7 +97,7 @@ async fn ask(
     fields: &Fields,
 ) -> Result<Result<Flash, Box<UpdatePage>>, PageError> {
     let present = Present::read(signed_in, id).await?;
-    let mut form = Form::of_present(&present.plan()?.schema(Purpose::Update), &present.parameters);
+    let mut form = SchemaForm::of_present(&present.plan()?.schema(Purpose::Update), &present.parameters);
     let typed = form.take(fields);
     if !form.is_good() {
         return Ok(Err(Box::new(present.page(signed_in, form, None)?)));

@@ -8,8 +8,7 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::catalog::{Catalog, PlanView, Purpose};
-use super::form::Form;
-use console::{CsrfToken, Fields, Flash, PageError, Shell, SignedIn, path};
+use console::{CsrfToken, Fields, Flash, PageError, SchemaForm, Shell, SignedIn, path};
 
 /// Brokers insist on an organization and a space, which only one platform has.
 const NOWHERE: &str = "console";
@@ -25,7 +24,7 @@ struct Choose {
 struct New {
     csrf: CsrfToken,
     plan: PlanView,
-    form: Form,
+    form: SchemaForm,
     /// The same id twice is one runtime, however often the button is pressed.
     id: String,
     account: String,
@@ -56,7 +55,7 @@ pub(super) async fn form(signed_in: SignedIn, Path(plan): Path<String>) -> Respo
         Ok(New {
             csrf: signed_in.csrf.clone(),
             plan: plan.clone(),
-            form: Form::new(&plan.schema(Purpose::Create)),
+            form: SchemaForm::new(&plan.schema(Purpose::Create)),
             id: Uuid::new_v4().to_string(),
             account: String::new(),
             subaccount: String::new(),
@@ -90,10 +89,10 @@ async fn ask(
 ) -> Result<Result<String, Box<New>>, PageError> {
     let catalog = Catalog::read(&signed_in.api).await?;
     let (service, plan) = catalog.find(plan)?;
-    let mut form = Form::new(&plan.schema(Purpose::Create));
+    let mut form = SchemaForm::new(&plan.schema(Purpose::Create));
     let parameters = form.take(fields);
     let id = fields.given("id").map_or_else(|| Uuid::new_v4().to_string(), str::to_owned);
-    let again = |form: Form, page_error: Option<String>| {
+    let again = |form: SchemaForm, page_error: Option<String>| {
         Box::new(New {
             csrf: signed_in.csrf.clone(),
             plan: plan.clone(),

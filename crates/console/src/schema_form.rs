@@ -1,29 +1,38 @@
-//! A form that is made from the JSON schema of a plan, and what was typed into it.
+//! A form that is made from a JSON Schema, and what was typed into it.
 
+mod field;
+
+use askama::Template;
+use askama::filters::HtmlSafe;
 use serde_json::{Map, Value};
 
-use super::field::ParameterField;
-use console::Fields;
+use crate::fields::Fields;
+use field::SchemaField;
 
 /// Where all names begin.
 const ROOT: &str = "p";
 
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Form {
-    pub(super) fields: Vec<ParameterField>,
-    empty: Vec<ParameterField>,
+/// Fields for the properties of a schema.
+#[derive(Debug, Clone, PartialEq, Template)]
+#[template(path = "schema_form/form.html")]
+pub struct SchemaForm {
+    pub fields: Vec<SchemaField>,
+    empty: Vec<SchemaField>,
 }
 
-impl Form {
-    pub(super) fn new(schema: &Value) -> Form {
-        let fields = ParameterField::all_of(ROOT, schema, 0);
-        Form { empty: fields.clone(), fields }
+impl HtmlSafe for SchemaForm {}
+
+impl SchemaForm {
+    /// Empty, but for defaults.
+    pub fn new(schema: &Value) -> SchemaForm {
+        let fields = SchemaField::all_of(ROOT, schema, 0);
+        SchemaForm { empty: fields.clone(), fields }
     }
 
     /// For a change: the values in force, and nothing has to be typed. Where nothing was asked for, that of the plan
     /// is in force.
-    pub(super) fn of_present(schema: &Value, present: &Map<String, Value>) -> Form {
-        let mut form = Form::new(schema);
+    pub fn of_present(schema: &Value, present: &Map<String, Value>) -> SchemaForm {
+        let mut form = SchemaForm::new(schema);
         for field in &mut form.fields {
             let key = field.name.strip_prefix("p.").unwrap_or_default().to_owned();
             if let Some(value) = present.get(&key) {
@@ -33,16 +42,16 @@ impl Form {
         form
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.fields.is_empty()
     }
 
-    pub(super) fn is_good(&self) -> bool {
-        !self.fields.iter().any(ParameterField::has_error)
+    pub fn is_good(&self) -> bool {
+        !self.fields.iter().any(SchemaField::has_error)
     }
 
     /// Takes what was typed, and keeps it. What cannot be read is noted at its field.
-    pub(super) fn take(&mut self, posted: &Fields) -> Map<String, Value> {
+    pub fn take(&mut self, posted: &Fields) -> Map<String, Value> {
         let mut all = Map::new();
         for field in &mut self.fields {
             let key = field.name.strip_prefix("p.").unwrap_or_default().to_owned();
@@ -60,7 +69,7 @@ impl Form {
     }
 
     /// Puts each thing that the broker finds wrong at the field that it is about. Answers what is about none.
-    pub(super) fn blame(&mut self, said: &str) -> Option<String> {
+    pub fn blame(&mut self, said: &str) -> Option<String> {
         let mut left = Vec::new();
         for part in split(said) {
             let (name, text) = about(part);
@@ -72,21 +81,34 @@ impl Form {
         (!left.is_empty()).then(|| left.join("; "))
     }
 
+    /// The same for the params of an operation, where a complaint begins with the name of its param.
+    pub fn blame_params(&mut self, said: &str) -> Option<String> {
+        let mut left = Vec::new();
+        for part in said.split("; ") {
+            let (name, text) = about_param(part);
+            let is_placed = self.fields.iter_mut().any(|field| field.blame(&name, &text));
+            if !is_placed {
+                left.push(part);
+            }
+        }
+        (!left.is_empty()).then(|| left.join("; "))
+    }
+
     /// Those that everybody sees at once.
-    pub(super) fn first(&self) -> impl Iterator<Item = &ParameterField> {
+    pub fn first(&self) -> impl Iterator<Item = &SchemaField> {
         self.fields.iter().filter(|field| field.required)
     }
 
-    pub(super) fn others(&self) -> impl Iterator<Item = &ParameterField> {
+    pub fn others(&self) -> impl Iterator<Item = &SchemaField> {
         self.fields.iter().filter(|field| !field.required)
     }
 
-    pub(super) fn has_others(&self) -> bool {
+    pub fn has_others(&self) -> bool {
         self.others().next().is_some()
     }
 
     /// Whether something is in those that are folded away.
-    pub(super) fn is_open(&self) -> bool {
+    pub fn is_open(&self) -> bool {
         let pairs = self.fields.iter().zip(&self.empty);
         self.first().next().is_none()
             || pairs.filter(|(field, _)| !field.required).any(|(field, empty)| field.is_open(empty))
@@ -124,9 +146,31 @@ fn about(part: &str) -> (String, String) {
     (name, text)
 }
 
+/// Such as `size: must be small`, `name must have 1 to 200 characters`, or `"team" is a required property`.
+fn about_param(part: &str) -> (String, String) {
+    let (place, text) = match (part.split_once(": "), part.split_once(' ')) {
+        (Some((place, text)), _) if !place.contains(' ') => (place, text),
+        (_, Some((place, text))) => (place, text),
+        _ => (part, ""),
+    };
+    let place = format!("{ROOT}.{}", place.trim_matches('"'));
+    if text == "is a required property" {
+        return (place, "It is needed.".to_owned());
+    }
+    match text.strip_suffix(" is a required property") {
+        Some(inner) => (format!("{place}.{}", inner.trim_matches('"')), "It is needed.".to_owned()),
+        None => (place, sentence(text)),
+    }
+}
+
 fn sentence(text: &str) -> String {
     let text = text.trim_end_matches('.');
-    if text.starts_with("must ") || text.starts_with("has ") || text.starts_with("does ") {
+    let text = text.strip_prefix("value ").unwrap_or(text);
+    if text.starts_with("must ")
+        || text.starts_with("has ")
+        || text.starts_with("does ")
+        || text.starts_with("is ")
+    {
         format!("It {text}.")
     } else {
         format!("{text}.")
@@ -137,7 +181,7 @@ fn sentence(text: &str) -> String {
 mod tests {
     use serde_json::json;
 
-    use super::super::field::FieldKind;
+    use super::field::FieldKind;
     use super::*;
 
     fn schema() -> Value {
@@ -163,13 +207,13 @@ mod tests {
         Fields::from(pairs)
     }
 
-    fn find<'a>(form: &'a Form, name: &str) -> &'a ParameterField {
+    fn find<'a>(form: &'a SchemaForm, name: &str) -> &'a SchemaField {
         form.fields.iter().find(|field| field.name == name).unwrap()
     }
 
     #[test]
     fn every_type_has_its_field_and_what_is_needed_comes_first() {
-        let form = Form::new(&schema());
+        let form = SchemaForm::new(&schema());
         let first: Vec<_> = form.first().map(|field| field.name.as_str()).collect();
         assert_eq!(first, ["p.name", "p.region"]);
         assert!(form.fields[..2].iter().all(|field| field.required));
@@ -185,7 +229,7 @@ mod tests {
 
     #[test]
     fn what_is_typed_becomes_json_of_the_right_types_and_nothing_is_left_out() {
-        let mut form = Form::new(&schema());
+        let mut form = SchemaForm::new(&schema());
         let typed = posted(&[
             ("p.name", " abc "),
             ("p.region", "eu"),
@@ -207,7 +251,7 @@ mod tests {
 
     #[test]
     fn what_is_wrong_stands_at_its_field_and_what_was_typed_stays() {
-        let mut form = Form::new(&schema());
+        let mut form = SchemaForm::new(&schema());
         let read = form.take(&posted(&[("p.max", "many"), ("p.region", "eu"), ("p.rules", "{")]));
         assert_eq!(Value::Object(read), json!({"region": "eu"}));
         assert!(!form.is_good());
@@ -218,7 +262,7 @@ mod tests {
 
     #[test]
     fn the_words_of_the_broker_find_their_fields() {
-        let mut form = Form::new(&schema());
+        let mut form = SchemaForm::new(&schema());
         let left = form.blame(
             "parameters.max: must be at most 9; parameters.zones.1: has the wrong type; see the schema in the catalog; \
              parameters: \"name\" is missing; parameters.oidc: client is missing; parameters.other: is odd",
@@ -235,9 +279,23 @@ mod tests {
     }
 
     #[test]
+    fn the_words_of_a_workflow_find_their_fields() {
+        let mut form = SchemaForm::new(&schema());
+        let left = form.blame_params(
+            "max: value is greater than the maximum of 9; \"name\" is a required property; region must be eu or us; \
+             oidc: \"client\" is a required property; it is odd",
+        );
+        assert_eq!(left.as_deref(), Some("it is odd"));
+        assert!(find(&form, "p.max").error.as_deref() == Some("It is greater than the maximum of 9."));
+        assert_eq!(find(&form, "p.name").error.as_deref(), Some("It is needed."));
+        assert_eq!(find(&form, "p.region").error.as_deref(), Some("It must be eu or us."));
+        assert!(find(&form, "p.oidc").has_error());
+    }
+
+    #[test]
     fn a_change_shows_the_values_in_force() {
         let present = json!({"name": "here", "zones": ["a", "b"], "oidc": {"client": "c"}});
-        let form = Form::of_present(&schema(), present.as_object().unwrap());
+        let form = SchemaForm::of_present(&schema(), present.as_object().unwrap());
         assert_eq!(find(&form, "p.name").value, "here");
         assert_eq!(find(&form, "p.zones").value, "a\nb");
         assert_eq!(find(&form, "p.max").value, "3", "the default of the plan");

@@ -2,30 +2,33 @@
 
 use askama::Template;
 use askama::filters::HtmlSafe;
-use console::Fields;
 use serde_json::{Map, Number, Value};
+
+use crate::fields::Fields;
 
 /// Objects within objects beyond this are typed as JSON.
 const DEPTH_MAX: usize = 4;
 
 #[derive(Debug, Clone, PartialEq, Template)]
-#[template(path = "field.html")]
-pub(super) struct ParameterField {
+#[template(path = "schema_form/field.html")]
+pub struct SchemaField {
     /// Where its value goes: the names of the members with dots between them, after a `p`.
-    pub(super) name: String,
+    pub(crate) name: String,
     label: String,
     hint: String,
-    pub(super) required: bool,
-    pub(super) kind: FieldKind,
+    pub(crate) required: bool,
+    /// What is typed here is not shown again.
+    is_secret: bool,
+    pub(crate) kind: FieldKind,
     /// As it was typed.
-    pub(super) value: String,
-    pub(super) error: Option<String>,
+    pub(crate) value: String,
+    pub(crate) error: Option<String>,
 }
 
-impl HtmlSafe for ParameterField {}
+impl HtmlSafe for SchemaField {}
 
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum FieldKind {
+pub(crate) enum FieldKind {
     Text {
         pattern: String,
         min: String,
@@ -43,20 +46,28 @@ pub(super) enum FieldKind {
     /// One text in each line.
     Lines,
     Group {
-        fields: Vec<ParameterField>,
+        fields: Vec<SchemaField>,
     },
     Json,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Choice {
-    pub(super) value: String,
-    pub(super) label: String,
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Choice {
+    pub(crate) value: String,
+    pub(crate) label: String,
+    /// As requests have it: a choice need not be a text.
+    json: Value,
 }
 
-impl ParameterField {
-    pub(super) fn new(name: &str, key: &str, schema: &Value, required: bool, depth: usize) -> ParameterField {
-        let text = |key: &str| schema.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+impl SchemaField {
+    fn new(name: &str, key: &str, schema: &Value, required: bool, depth: usize) -> SchemaField {
+        let is_secret = schema.get("writeOnly") == Some(&Value::Bool(true));
+        let about = schema;
+        let schema = without_null(schema);
+        let text = |key: &str| {
+            let found = about.get(key).or_else(|| schema.get(key));
+            found.and_then(Value::as_str).unwrap_or_default().to_owned()
+        };
         let kind = FieldKind::of(name, schema, depth);
         let (title, mut hint) = (text("title"), text("description"));
         let limits = kind.limits();
@@ -65,11 +76,11 @@ impl ParameterField {
         }
         let label = if title.is_empty() { spaced(key) } else { title };
         let value = schema.get("default").map(|value| kind.shown(value)).unwrap_or_default();
-        ParameterField { name: name.to_owned(), label, hint, required, kind, value, error: None }
+        SchemaField { name: name.to_owned(), label, hint, required, is_secret, kind, value, error: None }
     }
 
     /// All fields below an object, those that are needed first.
-    pub(super) fn all_of(name: &str, schema: &Value, depth: usize) -> Vec<ParameterField> {
+    pub(crate) fn all_of(name: &str, schema: &Value, depth: usize) -> Vec<SchemaField> {
         let Some(members) = schema.get("properties").and_then(Value::as_object) else { return Vec::new() };
         let listed = |key: &str| schema.get(key).and_then(Value::as_array).cloned().unwrap_or_default();
         let (required, order) = (listed("required"), listed("_controlsOrder"));
@@ -79,13 +90,13 @@ impl ParameterField {
         keys.sort_by_key(|key| (!is_needed(key), place(key)));
         let one = |key: &String| {
             let path = format!("{name}.{key}");
-            ParameterField::new(&path, key, &members[key.as_str()], is_needed(key), depth + 1)
+            SchemaField::new(&path, key, &members[key.as_str()], is_needed(key), depth + 1)
         };
         keys.into_iter().map(one).collect()
     }
 
     /// Takes what was typed; `None` where that is nothing.
-    pub(super) fn take(&mut self, posted: &Fields) -> Option<Value> {
+    pub(crate) fn take(&mut self, posted: &Fields) -> Option<Value> {
         if let FieldKind::Group { fields } = &mut self.kind {
             let members: Map<String, Value> = fields
                 .iter_mut()
@@ -103,7 +114,7 @@ impl ParameterField {
     }
 
     /// Shows a value that is there already.
-    pub(super) fn show(&mut self, value: &Value) {
+    pub(crate) fn show(&mut self, value: &Value) {
         match &mut self.kind {
             FieldKind::Group { fields } => {
                 for field in fields {
@@ -117,7 +128,7 @@ impl ParameterField {
     }
 
     /// Puts what is wrong at the field that it is about; `false` when it is not about this one.
-    pub(super) fn blame(&mut self, name: &str, text: &str) -> bool {
+    pub(crate) fn blame(&mut self, name: &str, text: &str) -> bool {
         if let FieldKind::Group { fields } = &mut self.kind
             && fields.iter_mut().any(|field| field.blame(name, text))
         {
@@ -130,13 +141,13 @@ impl ParameterField {
         is_mine
     }
 
-    pub(super) fn has_error(&self) -> bool {
+    pub(crate) fn has_error(&self) -> bool {
         let inner = if let FieldKind::Group { fields } = &self.kind { fields.as_slice() } else { &[] };
-        self.error.is_some() || inner.iter().any(ParameterField::has_error)
+        self.error.is_some() || inner.iter().any(SchemaField::has_error)
     }
 
     /// Whether a user has typed something here, or has to.
-    pub(super) fn is_open(&self, default: &ParameterField) -> bool {
+    pub(crate) fn is_open(&self, default: &SchemaField) -> bool {
         self.required || self.has_error() || self != default
     }
 
@@ -184,7 +195,7 @@ impl FieldKind {
                 FieldKind::Lines
             }
             "object" if depth < DEPTH_MAX && schema.get("properties").is_some() => {
-                FieldKind::Group { fields: ParameterField::all_of(name, schema, depth) }
+                FieldKind::Group { fields: SchemaField::all_of(name, schema, depth) }
             }
             _ => FieldKind::Json,
         }
@@ -192,7 +203,8 @@ impl FieldKind {
 
     fn read(&self, text: &str) -> Result<Value, String> {
         match self {
-            FieldKind::Text { .. } | FieldKind::Choice { .. } => Ok(Value::String(text.to_owned())),
+            FieldKind::Text { .. } => Ok(Value::String(text.to_owned())),
+            FieldKind::Choice { options } => Ok(chosen(options, text)),
             FieldKind::Switch => Ok(Value::Bool(text == "true")),
             FieldKind::Number { is_whole: true, .. } => {
                 text.parse::<i64>().map(Value::from).map_err(|_| "It must be a whole number.".to_owned())
@@ -240,12 +252,29 @@ impl FieldKind {
 
 fn choices(schema: &Value, options: &[Value]) -> Vec<Choice> {
     let plain = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    let one = |value: &Value| {
-        let value = plain(value);
+    let one = |json: &Value| {
+        let value = plain(json);
         let label = schema.get("_enumDisplayName").and_then(|names| names.get(&value)?.as_str());
-        Choice { label: label.unwrap_or(&value).to_owned(), value }
+        Choice { label: label.unwrap_or(&value).to_owned(), value, json: json.clone() }
     };
-    options.iter().map(one).collect()
+    options.iter().filter(|option| !option.is_null()).map(one).collect()
+}
+
+/// The API refuses what is not among the options, and says so.
+fn chosen(options: &[Choice], text: &str) -> Value {
+    let found = options.iter().find(|option| option.value == text);
+    found.map_or_else(|| Value::String(text.to_owned()), |option| option.json.clone())
+}
+
+/// A choice between nothing and one schema is that schema: nothing is what is left empty.
+fn without_null(schema: &Value) -> &Value {
+    let options = ["oneOf", "anyOf"].into_iter().find_map(|key| schema.get(key)?.as_array());
+    let is_null = |option: &&Value| kind_of(option).is_empty() && option.get("type").is_some();
+    let mut others = options.into_iter().flatten().filter(|option| !is_null(option));
+    match (others.next(), others.next()) {
+        (Some(only), None) => only,
+        _ => schema,
+    }
 }
 
 /// The name of a member as words: `signingAlgs` is "Signing algs".
@@ -268,7 +297,7 @@ fn spaced(key: &str) -> String {
 /// The type that a schema names; of several the first that is not null.
 fn kind_of(schema: &Value) -> &str {
     match schema.get("type") {
-        Some(Value::String(kind)) => kind,
+        Some(Value::String(kind)) if kind != "null" => kind,
         Some(Value::Array(kinds)) => {
             kinds.iter().filter_map(Value::as_str).find(|kind| *kind != "null").unwrap_or_default()
         }
@@ -291,6 +320,46 @@ mod tests {
         for pattern in ["^[a-zA-Z0-9-]*$", r"^[a-zA-Z0-9\-]*$"] {
             assert_eq!(html_pattern(pattern), r"^[a-zA-Z0-9\-]*$");
         }
+    }
+
+    fn fields_of(schema: &Value) -> Vec<SchemaField> {
+        SchemaField::all_of("p", schema, 0)
+    }
+
+    #[test]
+    fn a_choice_keeps_its_type_and_a_secret_is_not_shown_again() {
+        let schema = serde_json::json!({"properties": {
+            "size": {"enum": [1, 2]},
+            "password": {"type": "string", "writeOnly": true},
+            "parameters": {"type": ["object", "null"], "writeOnly": true},
+        }});
+        let typed = [("p.size", "2"), ("p.password", "hush"), ("p.parameters", r#"{"key": "hush"}"#)];
+        let typed = typed.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let typed = Fields::from(Vec::from(typed));
+        for mut field in fields_of(&schema) {
+            let value = field.take(&typed);
+            let page = field.render().unwrap();
+            match field.key() {
+                "size" => assert_eq!(value, Some(Value::from(2))),
+                "password" => {
+                    assert_eq!(value, Some(Value::from("hush")));
+                    assert!(page.contains("type=\"password\""), "{page}");
+                }
+                _ => assert_eq!(value, Some(serde_json::json!({"key": "hush"}))),
+            }
+            assert!(!page.contains("hush"), "{page}");
+        }
+    }
+
+    #[test]
+    fn a_schema_or_nothing_is_that_schema() {
+        let schema = serde_json::json!({"properties": {"change": {
+            "description": "What changes.",
+            "oneOf": [{"type": "null"}, {"type": "object", "properties": {"to": {"type": "integer"}}}],
+        }}});
+        let fields = fields_of(&schema);
+        let FieldKind::Group { fields: inner } = &fields[0].kind else { panic!() };
+        assert_eq!((fields[0].hint.as_str(), inner[0].name.as_str()), ("What changes.", "p.change.to"));
     }
 
     #[test]
