@@ -3,9 +3,11 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use api::types::ListQuery;
+use api::types::{ListQuery, Workflow};
 use clap::{Arg, Args, Command};
 use futures_util::future::BoxFuture;
+use serde_json::Value;
+use server::ToWire;
 
 use crate::cli::{Cli, Global};
 use crate::client::PlatformClient;
@@ -20,14 +22,23 @@ const OPERATIONS_MAX: u16 = 50;
 /// A word that fits, and what it means.
 pub type Candidate = (String, String);
 /// Where words come from.
-pub type Completer = for<'a> fn(&'a Global) -> BoxFuture<'a, Result<Vec<Candidate>>>;
+pub type Completer = for<'a> fn(&'a Global, Typed<'a>) -> BoxFuture<'a, Result<Vec<Candidate>>>;
+
+/// The words that are there already.
+#[derive(Debug, Clone, Copy)]
+pub struct Typed<'a> {
+    pub before: &'a [String],
+    /// The one that is completed.
+    pub last: &'a str,
+}
 
 /// Print what fits in the place of the last word, for the completion scripts of shells
 #[derive(Debug, Args)]
 #[command(
     hide = true,
     after_help = "Examples:\n  provision-engine complete -- operations show ''\n  \
-                  provision-engine complete -- instances create --plan a"
+                  provision-engine complete -- instances create --plan a\n  \
+                  provision-engine complete -- operations submit demo.hello --param n"
 )]
 pub struct CompleteArgs {
     /// The words after the name of the program; the last one is completed
@@ -36,8 +47,9 @@ pub struct CompleteArgs {
 }
 
 pub fn own(commands: &mut Commands) {
-    commands.complete("OPERATION", |global| Box::pin(operations(global)));
-    commands.complete("WORKFLOW", |global| Box::pin(async move { Ok(workflows(global)) }));
+    commands.complete("OPERATION", |global, _| Box::pin(operations(global)));
+    commands.complete("WORKFLOW", |global, _| Box::pin(async move { Ok(workflow_names(global).await) }));
+    commands.complete("KEY=VALUE", |global, typed| Box::pin(async move { Ok(params(global, typed).await) }));
 }
 
 async fn operations(global: &Global) -> Result<Vec<Candidate>> {
@@ -49,9 +61,51 @@ async fn operations(global: &Global) -> Result<Vec<Candidate>> {
     Ok(page.items.into_iter().map(candidate).collect())
 }
 
-fn workflows(global: &Global) -> Vec<Candidate> {
-    let all = global.app.without_database().workflows();
-    all.into_iter().map(|workflow| (workflow.workflow, workflow.about)).collect()
+/// As the server has them; those of this release where no server answers.
+async fn workflows(global: &Global) -> Vec<Workflow> {
+    let asked = match PlatformClient::find(global) {
+        Ok(client) => client.workflows().await.ok(),
+        Err(_) => None,
+    };
+    asked.map_or_else(|| global.app.without_database().workflows().to_wire(), |list| list.items)
+}
+
+async fn workflow_names(global: &Global) -> Vec<Candidate> {
+    workflows(global).await.into_iter().map(|workflow| (workflow.workflow, workflow.about)).collect()
+}
+
+/// The params of the workflow that was chosen: their names, and behind `name=` what its schema lists.
+async fn params(global: &Global, typed: Typed<'_>) -> Vec<Candidate> {
+    let all = workflows(global).await;
+    let chosen = all.iter().find(|workflow| typed.before.contains(&workflow.workflow));
+    chosen.map(|workflow| params_of(&workflow.params, typed.last)).unwrap_or_default()
+}
+
+fn params_of(schema: &Value, last: &str) -> Vec<Candidate> {
+    let Some(properties) = schema.get("properties").and_then(Value::as_object) else { return Vec::new() };
+    let about = |property: &Value| {
+        let text = ["description", "title"].into_iter().find_map(|key| property.get(key)?.as_str());
+        text.unwrap_or_default().to_owned()
+    };
+    match last.split_once('=') {
+        None => properties.iter().map(|(name, property)| (format!("{name}="), about(property))).collect(),
+        Some((name, _)) => {
+            let values = properties.get(name).map(options).unwrap_or_default();
+            values.into_iter().map(|value| (format!("{name}={value}"), String::new())).collect()
+        }
+    }
+}
+
+/// What a param can be, where that is a short list.
+fn options(property: &Value) -> Vec<String> {
+    let plain = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    match property.get("enum").and_then(Value::as_array) {
+        Some(options) => options.iter().filter(|option| !option.is_null()).map(plain).collect(),
+        None if property.get("type").is_some_and(|kind| kind == "boolean") => {
+            vec!["true".to_owned(), "false".to_owned()]
+        }
+        None => Vec::new(),
+    }
 }
 
 /// Nothing fits where the server does not answer in time: an error in the middle of a line helps no one.
@@ -64,7 +118,7 @@ pub async fn run(global: &Global, args: &CompleteArgs) -> Result<Exit> {
         Completion::Value(argument) => {
             let fixed = argument.get_possible_values();
             if fixed.is_empty() {
-                values(global, &argument).await
+                values(global, &argument, Typed { before, last }).await
             } else {
                 let value =
                     |value: &clap::builder::PossibleValue| (value.get_name().to_owned(), String::new());
@@ -78,11 +132,15 @@ pub async fn run(global: &Global, args: &CompleteArgs) -> Result<Exit> {
     Ok(Exit::GOOD)
 }
 
-async fn values(global: &Global, argument: &Arg) -> Vec<Candidate> {
+async fn values(global: &Global, argument: &Arg, typed: Typed<'_>) -> Vec<Candidate> {
     let commands = global.app.commands();
     let names = argument.get_value_names().unwrap_or_default();
     let Some(completer) = names.iter().find_map(|name| commands.completer(name)) else { return Vec::new() };
-    tokio::time::timeout(PATIENCE, completer(global)).await.ok().and_then(Result::ok).unwrap_or_default()
+    tokio::time::timeout(PATIENCE, completer(global, typed))
+        .await
+        .ok()
+        .and_then(Result::ok)
+        .unwrap_or_default()
 }
 
 enum Completion {
@@ -139,4 +197,28 @@ fn about(command: &Command) -> Candidate {
 
 fn help(argument: &Arg) -> String {
     argument.get_help().map(ToString::to_string).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn params_come_from_the_schema_with_their_values() {
+        let schema = json!({"properties": {
+            "team": {"type": "string", "description": "Who gets it"},
+            "size": {"enum": ["small", 3, null]},
+            "open": {"type": "boolean"},
+        }});
+        let words = |last: &str| -> Vec<String> {
+            params_of(&schema, last).into_iter().map(|(word, _)| word).collect()
+        };
+        assert_eq!(words("t"), ["open=", "size=", "team="]);
+        assert_eq!(words("size="), ["size=small", "size=3"]);
+        assert_eq!(words("open=f"), ["open=true", "open=false"]);
+        assert!(words("team=r").is_empty() && words("other=").is_empty());
+        assert!(params_of(&json!({"type": "object"}), "").is_empty());
+    }
 }

@@ -46,7 +46,7 @@ impl Product for CloudClients {
         commands.add_async("sources", crate::cli::sources::run);
         commands.add_async("instance-types", crate::cli::instance_types::run);
         commands.resource(|given| Some(LaunchRecord::resource(given.parse().ok()?)));
-        commands.complete("LAUNCH", |global| Box::pin(crate::cli::launches::complete(global)));
+        commands.complete("LAUNCH", |global, _| Box::pin(crate::cli::launches::complete(global)));
     }
 
     fn workflows(&self, engine: EngineBuilder) -> EngineBuilder {

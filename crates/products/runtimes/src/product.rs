@@ -53,8 +53,8 @@ impl Product for Runtimes {
         commands.add_async("catalog", crate::cli::catalog::run);
         commands.add_async("instances", crate::cli::instances::run);
         commands.resource(|given| Some(crate::model::instance::InstanceRecord::resource(given)));
-        commands.complete("PLAN", |global| Box::pin(crate::cli::catalog::complete(global)));
-        commands.complete("INSTANCE", |global| Box::pin(crate::cli::instances::complete(global)));
+        commands.complete("PLAN", |global, _| Box::pin(crate::cli::catalog::complete(global)));
+        commands.complete("INSTANCE", |global, _| Box::pin(crate::cli::instances::complete(global)));
     }
 
     fn workflows(&self, engine: EngineBuilder) -> EngineBuilder {

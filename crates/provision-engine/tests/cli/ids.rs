@@ -86,6 +86,9 @@ fn a_shell_is_told_what_fits() {
     assert_eq!(words(&["operations", "show", &id[..10]]), [id.as_str()]);
     assert_eq!(words(&["operations", "submit", "demo"]), ["demo.hello"]);
     assert_eq!(words(&["operations", "list", "--workflow", "demo.h"]), ["demo.hello"]);
+    let param = |last| words(&["operations", "submit", "demo.hello", "--param", last]);
+    assert_eq!(param("n"), ["name="]);
+    assert_eq!(param("fail="), ["fail=true", "fail=false"]);
     assert!(words(&["instances", "create", "--plan", "az"]).contains(&"azure".to_owned()));
     assert_eq!(words(&["oper"]), ["operations"]);
     assert!(words(&["operations", "submit", "--ti"]).contains(&"--timeout".to_owned()));
@@ -93,14 +96,25 @@ fn a_shell_is_told_what_fits() {
     assert!(!words(&[""]).contains(&"complete".to_owned()), "it is for scripts");
     server.stop();
     assert!(once(&["operations", "show", ""]).is_empty(), "no server, no error");
-    let bash = "source <(provision-engine completions bash) && COMP_WORDS=(provision-engine operations submit demo) \
-                && COMP_CWORD=3 && _provision-engine && echo \"${COMPREPLY[@]}\"";
+    // Bash takes words apart at `=` and completes what stands behind it.
+    let params = "provision-engine operations submit demo.hello --param fail = t";
+    let bash = |words: &str| {
+        let last = words.split(' ').count() - 1;
+        format!(
+            "source <(provision-engine completions bash) && COMP_WORDS=({words}) && COMP_CWORD={last} \
+             && _provision-engine && echo \"${{COMPREPLY[@]}}\""
+        )
+    };
     let program = std::path::Path::new(env!("CARGO_BIN_EXE_provision-engine")).parent().unwrap();
     let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
-    let in_bash = || {
+    let in_bash = |words: &str| {
         let mut shell = std::process::Command::new("bash");
-        let ran = shell.args(["-c", bash]).env("PATH", &path).env("HOME", place.path("")).output().unwrap();
+        let ran =
+            shell.args(["-c", &bash(words)]).env("PATH", &path).env("HOME", place.path("")).output().unwrap();
         String::from_utf8(ran.stdout).unwrap().trim().to_owned()
     };
-    assert_eq!((0..10).map(|_| in_bash()).find(|said| !said.is_empty()).as_deref(), Some("demo.hello"));
+    for (words, expected) in [("provision-engine operations submit demo", "demo.hello"), (params, "true")] {
+        let said = (0..10).map(|_| in_bash(words)).find(|said| !said.is_empty());
+        assert_eq!(said.as_deref(), Some(expected));
+    }
 }
