@@ -48,7 +48,7 @@ impl Api for AppState {
         let needed = match right.needs {
             Needs::Nothing => None,
             Needs::ReadUnlessPublic => (!self.settings.public_metrics).then_some(Capability::Read),
-            Needs::Can(capability) => Some(capability),
+            Needs::Can(capability) | Needs::CanWithSome(capability) => Some(capability),
             Needs::OperateOrSignalToken if has_signal_token(&parts.headers) => None,
             Needs::OperateOrSignalToken => Some(Capability::Operate),
         };
@@ -73,7 +73,9 @@ impl Api for AppState {
                 path: parts.uri.path().to_owned(),
                 request: request_id(parts),
             });
-            if !caller.can(needed) {
+            let is_checked_later = matches!(right.needs, Needs::CanWithSome(_) | Needs::OperateOrSignalToken);
+            let may = if is_checked_later { caller.can(needed) } else { caller.can_with_all(needed) };
+            if !may {
                 return Err(Denial::new(forbidden(&caller, needed), entry));
             }
             parts.extensions.insert(caller);

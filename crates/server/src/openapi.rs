@@ -77,13 +77,16 @@ pub(crate) async fn openapi_json(State(app): State<Shared>) -> Json<OpenApi> {
 /// Adds what follows from the table of rights and from the kind of request, so that no route forgets it.
 fn complete(operation: &mut Operation, right: &Right) {
     let mut problems = vec![(500, "Something broke: `internal`."), (504, "It took too long: `timeout`.")];
-    if let Needs::Can(_) | Needs::ReadUnlessPublic | Needs::OperateOrSignalToken = right.needs {
+    let needs = right.needs;
+    let is_for_principals =
+        matches!(needs, Needs::Can(_) | Needs::CanWithSome(_) | Needs::OperateOrSignalToken);
+    if is_for_principals || needs == Needs::ReadUnlessPublic {
         secure(operation, &[SCHEME]);
         problems.push((401, "No valid token: `unauthenticated`."));
         problems.push((403, "The role of the token is too low: `forbidden`."));
         problems.push((503, "No database: `database-unavailable` or `database-full`."));
     }
-    if let Needs::Can(_) | Needs::OperateOrSignalToken = right.needs {
+    if is_for_principals {
         problems.push((400, "Something in the request is wrong, and the problem says what."));
     }
     if operation.parameters.is_some() {
@@ -98,7 +101,9 @@ fn complete(operation: &mut Operation, right: &Right) {
     let role = match right.needs {
         Needs::Nothing => "Needs no token.".to_owned(),
         Needs::ReadUnlessPublic => "Needs the role reader, unless metrics are public.".to_owned(),
-        Needs::Can(capability) => format!("Needs the role {}.", capability.role()),
+        Needs::Can(capability) | Needs::CanWithSome(capability) => {
+            format!("Needs the role {}.", capability.role())
+        }
         Needs::OperateOrSignalToken => "Needs the role operator, or the token of the operation.".to_owned(),
     };
     add_paragraph(operation, &role);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use api::Permission;
-use engine::{Capability, Grant, Organisation, Proof, Role, SessionRow, Timestamp, TokenRow, UserRow};
+use engine::{Capability, Grant, Organisation, Proof, Role, Scope, SessionRow, Timestamp, TokenRow, UserRow};
 
 use crate::tokens::digest;
 
@@ -134,6 +134,12 @@ impl Principal {
     /// Whether it may do this at all; with a grant, for some workflows.
     pub fn can(&self, capability: Capability) -> bool {
         self.has(capability) || self.grants.iter().any(|grant| grant.capability == capability)
+    }
+
+    /// Whether it may do this with all workflows.
+    pub fn can_with_all(&self, capability: Capability) -> bool {
+        let is_for_all = |grant: &Grant| grant.capability == capability && grant.scope == Scope::All;
+        self.has(capability) || self.grants.iter().any(is_for_all)
     }
 
     /// Whether it may do this with a workflow.

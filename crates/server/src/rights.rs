@@ -16,6 +16,8 @@ pub enum Needs {
     /// To read, unless the settings make metrics public.
     ReadUnlessPublic,
     Can(Capability),
+    /// The same, also with a grant for some workflows. The handler checks which.
+    CanWithSome(Capability),
     /// To operate, or the token that the services of an operation have. The handler checks that one.
     OperateOrSignalToken,
 }
@@ -25,7 +27,7 @@ pub static RIGHTS: [Right; 47] = {
     const SIGN_IN: Needs = Needs::Can(Capability::SignIn);
     const READ: Needs = Needs::Can(Capability::Read);
     const OPERATE: Needs = Needs::Can(Capability::Operate);
-    const SUBMIT: Needs = Needs::Can(Capability::Submit);
+    const SUBMIT: Needs = Needs::CanWithSome(Capability::Submit);
     const ADMINISTER: Needs = Needs::Can(Capability::Administer);
     [
         look("/operations", READ),
@@ -101,7 +103,7 @@ mod tests {
             let changes = right.method != Method::GET;
             assert_eq!(changes, right.action.is_some(), "{} {}", right.method, right.path);
             let more = match right.needs {
-                Needs::Can(needed) => !engine::Role::Reader.can(needed),
+                Needs::Can(needed) | Needs::CanWithSome(needed) => !engine::Role::Reader.can(needed),
                 Needs::OperateOrSignalToken => true,
                 Needs::Nothing | Needs::ReadUnlessPublic => false,
             };

@@ -47,7 +47,7 @@ async fn every_route_lets_in_who_has_the_right_and_no_one_else() {
                 Needs::Nothing => None,
                 Needs::ReadUnlessPublic => Some(Capability::Read),
                 Needs::OperateOrSignalToken => Some(Capability::Operate),
-                Needs::Can(capability) => Some(capability),
+                Needs::Can(capability) | Needs::CanWithSome(capability) => Some(capability),
             };
             match (needed, role_of(&world, token)) {
                 (Some(_), None) => {

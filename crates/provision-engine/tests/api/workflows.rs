@@ -107,3 +107,61 @@ async fn a_declared_workflow_is_shown_versioned_submitted_and_ended() {
         assert!(audit.contains(action), "{action}: {audit}");
     }
 }
+
+/// A declaration whose step waits for a signal that no test sends to its service.
+async fn put_of(world: &ApiFixture, workflow: &str) {
+    let mut body = declaration();
+    body["workflow"] = json!(workflow);
+    let path = format!("/workflows/{workflow}");
+    let applied = world.call("PUT", &path).token(&world.admin).json(&body).send().await;
+    assert_eq!(applied.status, 200, "{}", applied.text);
+}
+
+#[tokio::test]
+async fn who_may_use_the_workflows_of_one_team_cannot_submit_see_or_signal_those_of_another() {
+    let world = world().await;
+    put_of(&world, "red.database").await;
+    put_of(&world, "blue.database").await;
+    let red = ["submit:red.*", "operate:red.*", "read:red.*"];
+    let submit = |workflow: &str, team: &str| {
+        let body = json!({"workflow": workflow, "params": {"team": team}, "tenant": team});
+        world.call("POST", "/operations").json(&body)
+    };
+    let own = submit("red.database", "red").granted(&red).send().await;
+    assert_eq!(own.status, 202, "{}", own.text);
+    let own = own.json["id"].as_str().unwrap().to_owned();
+    let others = submit("blue.database", "blue").token(&world.admin).send().await.json;
+    let others = others["id"].as_str().unwrap();
+
+    submit("blue.database", "red").granted(&red).send().await.is(403, "forbidden");
+    submit("test.letters", "red").granted(&red).send().await.is(403, "forbidden");
+    let dry_run = |workflow: &str| {
+        let body = json!({"params": {"team": "red"}});
+        world.call("POST", &format!("/workflows/{workflow}/dry-run")).json(&body)
+    };
+    assert_eq!(dry_run("red.database").granted(&red).send().await.status, 200);
+    dry_run("blue.database").granted(&red).send().await.is(403, "forbidden");
+    let signal = |id: &str| world.call("POST", &format!("/operations/{id}/signals/go")).json(&json!(1));
+    assert_eq!(signal(&own).granted(&red).send().await.status, 202);
+    signal(others).granted(&red).send().await.is(403, "forbidden");
+    // A key of the other operation, by the way that takes any key.
+    let key = format!("/signals/{others}%2Fgo");
+    world.call("POST", &key).json(&json!(1)).granted(&red).send().await.is(403, "forbidden");
+    for path in [
+        "/operations".to_owned(),
+        format!("/operations/{others}"),
+        format!("/operations/{others}/journal"),
+        format!("/operations/{others}/explain"),
+        "/workflows/blue.database".to_owned(),
+        "/workflows/blue.database/versions/1".to_owned(),
+    ] {
+        world.call("GET", &path).granted(&red).send().await.is(403, "forbidden");
+    }
+    for action in ["cancel", "pause", "retry"] {
+        let path = format!("/operations/{others}/{action}");
+        world.call("POST", &path).json(&json!({})).granted(&red).send().await.is(403, "forbidden");
+    }
+    let path = "/workflows/red.database";
+    world.call("PUT", path).json(&declaration()).granted(&red).send().await.is(403, "forbidden");
+    world.call("DELETE", path).granted(&red).send().await.is(403, "forbidden");
+}

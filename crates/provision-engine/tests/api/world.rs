@@ -232,6 +232,14 @@ impl RequestBuilder {
         self
     }
 
+    /// A principal without a role, who may do this.
+    pub(crate) fn granted(mut self, grants: &[&str]) -> RequestBuilder {
+        let grants = grants.iter().map(|grant| grant.parse().unwrap()).collect();
+        let subject = PrincipalSubject { name: "cleo".to_owned(), grants, ..PrincipalSubject::default() };
+        self.principal = Some(Principal::of(Proof::Password { digest: String::new() }, subject));
+        self
+    }
+
     pub(crate) fn header(mut self, name: &str, value: &str) -> RequestBuilder {
         self.request = self.request.header(name, value);
         self

@@ -1,12 +1,15 @@
 //! `POST /workflows/{name}/dry-run`
 
-use axum::Json;
 use axum::extract::State;
+use axum::{Extension, Json};
+use engine::Capability;
 
 use super::{declarations, refused};
 use crate::app_state::Shared;
+use crate::guard::forbidden;
 use crate::http::Failure;
 use crate::http::body::JsonBody;
+use crate::principal::Principal;
 use crate::query::Name;
 use crate::wire;
 
@@ -25,9 +28,13 @@ use crate::wire;
 )]
 pub(crate) async fn dry_run_workflow(
     State(app): State<Shared>,
+    Extension(caller): Extension<Principal>,
     Name(name): Name,
     JsonBody(asked): JsonBody<wire::DryRun>,
 ) -> Result<Json<wire::DryRunCalls>, Failure> {
+    if !caller.can_with(Capability::Submit, &name) {
+        return Err(forbidden(&caller, Capability::Submit));
+    }
     let calls = declarations(&app)?.dry_run(&name, &asked.tenant, &asked.params).await.map_err(refused)?;
     let calls = calls
         .into_iter()
