@@ -24,7 +24,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::info;
 
 use crate::app::App;
-use crate::config::{Config, Origin};
+use crate::config::{self, Config, Origin};
 use crate::product::{Background, Platform, Product, Serving};
 
 pub use database::{Database, DatabaseReader, migrate};
@@ -115,6 +115,10 @@ impl ComposedEngine {
         let declarations = || Arc::clone(&self.declarations);
         tokio::spawn(declarations().follow(closing.clone()));
         let folder = Folder::new(config.workflows.dir.clone());
+        let folder = match config.store.database {
+            config::Database::Postgres(_) => folder.of_replica(),
+            config::Database::Sqlite(_) => folder,
+        };
         tokio::spawn(folder.watch(declarations(), Arc::clone(&self.read_files), closing.clone()));
     }
 

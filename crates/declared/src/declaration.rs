@@ -34,9 +34,10 @@ const TIMEOUT_MAX: Duration = Duration::from_mins(5);
 /// Names that stand for the engine itself in the journal.
 const RESERVED_STEPS: [&str; 2] = ["engine", "retrigger"];
 
-const FIELDS: [&str; 11] = [
+const FIELDS: [&str; 12] = [
     "workflow",
     "title",
+    "revision",
     "params",
     "resource",
     "on_failure",
@@ -131,6 +132,8 @@ impl Declaration {
         let (workflow, spot) = fields.needed_text("workflow")?;
         check_workflow_name(workflow).map_err(|why| Wrong::at(spot, why))?;
         let title = title(&fields)?;
+        // Only to make the same content another one: it is a part of the digest.
+        fields.whole("revision", 0, u64::from(u32::MAX))?;
         let params = Arc::new(Params::read(fields.node("params"), fields.spot)?);
         let steps = Steps { fields: &fields, reach, params: &params }.read()?;
         let resource = fields

@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use crate::declaration::{Declaration, Wrong};
 use crate::files::FileError;
-use crate::plan::{Front, SharedSecret};
+use crate::plan::{Front, WorkflowShared};
 use crate::record::{Head, Source};
 use crate::step::{signal_key, signal_right};
 
@@ -34,7 +34,7 @@ struct Read {
     /// The version of the row, which goes up with every change.
     row: i64,
     head: Head,
-    secret: SharedSecret,
+    shared: WorkflowShared,
     /// The versions that the engine has.
     kept: BTreeSet<u32>,
 }

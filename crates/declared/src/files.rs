@@ -32,11 +32,16 @@ pub struct FileError {
 /// The folder, and what was last read of it.
 pub struct Folder {
     path: PathBuf,
+    /// Other processes may have other folders.
+    has_replicas: bool,
+    has_looked: bool,
     seen: BTreeMap<PathBuf, WatchedFile>,
 }
 
 struct WatchedFile {
     mark: Mark,
+    /// It was there when the process started, and was not read yet. What changes later was changed by a person.
+    is_from_start: bool,
     secret: Option<(PathBuf, Mark)>,
     /// What the file declares, once it was accepted.
     workflow: Option<String>,
@@ -55,7 +60,14 @@ impl Mark {
 
 impl Folder {
     pub fn new(path: PathBuf) -> Folder {
-        Folder { path, seen: BTreeMap::new() }
+        Folder { path, has_replicas: false, has_looked: false, seen: BTreeMap::new() }
+    }
+
+    /// The folder of one of several replicas. When it starts, a file does not bring back content that another version has
+    /// replaced: another replica may have the newer file.
+    #[must_use]
+    pub fn of_replica(self) -> Folder {
+        Folder { has_replicas: true, ..self }
     }
 
     /// Looks at the folder until the token is cancelled. `again` makes it read every file at once.
@@ -94,6 +106,7 @@ impl Folder {
                 self.read(declarations, path, mark).await;
             }
         }
+        self.has_looked = true;
         let gone: Vec<PathBuf> = self.seen.keys().filter(|path| !files.contains(path)).cloned().collect();
         for path in gone {
             self.remove(declarations, &path).await;
@@ -102,9 +115,13 @@ impl Folder {
 
     async fn read(&mut self, declarations: &Declarations, path: &Path, mark: Mark) {
         let file = name(path);
-        let mut seen = self.seen.remove(path).unwrap_or(WatchedFile { mark, secret: None, workflow: None });
+        let is_from_start = self.has_replicas && !self.has_looked;
+        let new = WatchedFile { mark, is_from_start, secret: None, workflow: None };
+        let mut seen = self.seen.remove(path).unwrap_or(new);
         seen.mark = mark;
-        match declare(declarations, path, &file, &mut seen).await {
+        let declared = declare(declarations, path, &file, &mut seen).await;
+        seen.is_from_start &= matches!(declared, Err(DeclareError::Store(_)));
+        match declared {
             Ok(saved) => {
                 if let Some(before) = seen.workflow.replace(saved.workflow.clone())
                     && before != saved.workflow
@@ -178,7 +195,11 @@ async fn declare(
         _ => None,
     };
     let secret = declaration.secret.as_ref().map(|place| place.read(dir)).transpose().map_err(wrong)?;
-    declarations.declare(&declaration, secret, &format!("file {file}"), &Source::File(file.to_owned())).await
+    let source = Source::File(file.to_owned());
+    if seen.is_from_start {
+        declarations.check_not_replaced(&declaration, &source).await?;
+    }
+    declarations.declare(&declaration, secret, &format!("file {file}"), &source).await
 }
 
 fn list(folder: &Path) -> std::io::Result<Vec<PathBuf>> {

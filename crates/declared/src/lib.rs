@@ -8,6 +8,7 @@ mod declaration;
 mod declarations;
 mod fields;
 pub mod files;
+mod gates;
 mod kept;
 mod params;
 mod plan;

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::declaration::Declaration;
+use crate::gates::Gates;
 use crate::step::HttpStep;
 
 /// Every declared workflow; the plan has its name.
@@ -69,13 +70,26 @@ impl SharedSecret {
     }
 }
 
+/// What all versions of one workflow share in a process.
+#[derive(Clone)]
+pub(crate) struct WorkflowShared {
+    pub(crate) secret: SharedSecret,
+    pub(crate) gates: Gates,
+}
+
+impl WorkflowShared {
+    pub(crate) fn new(secret: SecretString) -> WorkflowShared {
+        WorkflowShared { secret: SharedSecret::new(secret), gates: Gates::default() }
+    }
+}
+
 /// What the steps of one version share.
 pub(crate) struct DeclaredVersion {
     pub(crate) workflow: Arc<str>,
     pub(crate) version: u32,
     pub(crate) params: Arc<crate::params::Params>,
     pub(crate) front: Arc<Front>,
-    pub(crate) secret: SharedSecret,
+    pub(crate) shared: WorkflowShared,
     /// The names of all steps, in their order.
     pub(crate) names: Vec<String>,
 }
@@ -87,23 +101,24 @@ pub fn compile(
     front: &Arc<Front>,
     secret: SecretString,
 ) -> Plan<DeclaredWorkflow> {
-    plan(declaration, version, front, SharedSecret::new(secret))
+    plan(declaration, version, front, WorkflowShared::new(secret))
 }
 
 pub(crate) fn plan(
     declaration: Declaration,
     version: u32,
     front: &Arc<Front>,
-    secret: SharedSecret,
+    shared: WorkflowShared,
 ) -> Plan<DeclaredWorkflow> {
     let Declaration { workflow, title, params, resource, on_failure, deadline, steps, .. } = declaration;
     let workflow: Arc<str> = workflow.into();
+    shared.gates.set(version, &steps);
     let shared = Arc::new(DeclaredVersion {
         workflow: Arc::clone(&workflow),
         version,
         params: Arc::clone(&params),
         front: Arc::clone(front),
-        secret,
+        shared,
         names: steps.iter().map(|step| step.name.clone()).collect(),
     });
     let (checked, named) = (Arc::clone(&params), Arc::clone(&params));

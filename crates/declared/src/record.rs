@@ -74,8 +74,11 @@ impl Head {
 }
 
 impl VersionRecord {
-    pub(crate) fn name(workflow: &str, version: u32) -> String {
-        format!("workflow:{workflow}@{version}")
+    /// Two processes may be about to save different contents as the same version. Each has a name of its own, and the
+    /// record of the workflow says which one counts.
+    pub(crate) fn name(workflow: &str, version: u32, digest: &str) -> String {
+        let digest = digest.get(..16).unwrap_or(digest);
+        format!("workflow:{workflow}@{version}-{digest}")
     }
 }
 

@@ -29,7 +29,6 @@ pub(crate) struct HttpStep {
     /// Its place among the steps.
     index: usize,
     version: Arc<DeclaredVersion>,
-    gate: Option<Arc<Semaphore>>,
 }
 
 /// The name of a signal of one operation. Operations cannot hear those of others.
@@ -44,8 +43,7 @@ pub(crate) fn signal_right(operation: impl std::fmt::Display) -> String {
 
 impl HttpStep {
     pub(crate) fn new(declared: StepDeclaration, index: usize, version: Arc<DeclaredVersion>) -> HttpStep {
-        let gate = declared.limit.map(|limit| Arc::new(Semaphore::new(limit)));
-        HttpStep { declared, index, version, gate }
+        HttpStep { declared, index, version }
     }
 
     fn kept(&self, op: &Op) -> Result<StepFact, Halt> {
@@ -67,7 +65,7 @@ impl HttpStep {
         let body = self.body(op, action, kept, attempt, &key)?;
         let call = Outgoing {
             url,
-            secret: &self.version.secret.get(),
+            secret: &self.version.shared.secret.get(),
             idempotency_key: &key,
             traceparent: traceparent(op, &self.declared.name, attempt),
             timeout: self.declared.timeout,
@@ -202,7 +200,7 @@ impl Step<DeclaredWorkflow> for HttpStep {
     }
 
     fn gate(&self) -> Option<Arc<Semaphore>> {
-        self.gate.clone()
+        self.version.shared.gates.of(&self.declared.name)
     }
 
     fn limit(&self) -> Option<Duration> {

@@ -114,14 +114,29 @@ fn embedded_v4(v6: Ipv6Addr) -> Option<Ipv4Addr> {
     }
 }
 
-/// Looks up names, and leaves out addresses that calls may not go to.
-struct Resolver(Reach);
+/// Looks up names as the system does.
+struct SystemNames;
 
-impl Resolve for Resolver {
+impl Resolve for SystemNames {
     fn resolve(&self, name: Name) -> Resolving {
-        let reach = self.0;
         Box::pin(async move {
             let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
+            Ok(Box::new(found.collect::<Vec<_>>().into_iter()) as Addrs)
+        })
+    }
+}
+
+/// Looks up names at each new connection, and leaves out addresses that calls may not go to.
+struct Resolver<R> {
+    reach: Reach,
+    names: R,
+}
+
+impl<R: Resolve> Resolve for Resolver<R> {
+    fn resolve(&self, name: Name) -> Resolving {
+        let (reach, found) = (self.reach, self.names.resolve(name));
+        Box::pin(async move {
+            let found = found.await?;
             let mut wrong = None;
             let good: Vec<SocketAddr> = found
                 .filter(|address| match reach.check_address(address.ip()) {
@@ -180,8 +195,13 @@ pub struct Outgoing<'a> {
 
 impl StepClient {
     pub fn new(reach: Reach) -> Result<StepClient, DriverError> {
+        StepClient::with_names(reach, SystemNames)
+    }
+
+    /// With another way to look up names. Where they lead is checked all the same.
+    pub fn with_names(reach: Reach, names: impl Resolve + 'static) -> Result<StepClient, DriverError> {
         let builder = client_builder(CALL_LIMIT).connect_timeout(CONNECT_LIMIT).timeout(CALL_LIMIT);
-        let client = SERVICE.client(builder.dns_resolver(Arc::new(Resolver(reach))))?;
+        let client = SERVICE.client(builder.dns_resolver(Arc::new(Resolver { reach, names })))?;
         Ok(StepClient { client, reach })
     }
 

@@ -12,8 +12,8 @@ use tracing::{info, warn};
 
 use super::{Declarations, Read, open};
 use crate::declaration::Declaration;
-use crate::plan::{SharedSecret, plan};
-use crate::record::{Head, TENANT, VersionRecord};
+use crate::plan::{WorkflowShared, plan};
+use crate::record::{Head, TENANT, VersionLine, VersionRecord};
 
 const PAGE: usize = 200;
 /// How soon another process knows of a new declaration.
@@ -73,9 +73,9 @@ impl Declarations {
 
     /// Gives the engine what it does not have yet, and takes from it what is not kept any more.
     pub(super) async fn take_over(&self, row: ResourceRow, head: Head) -> Result<(), StoreError> {
-        let (known, secret, mut kept) = match open(&self.read).get(&head.workflow) {
+        let (known, shared, mut kept) = match open(&self.read).get(&head.workflow) {
             Some(read) if read.row >= row.version => return Ok(()),
-            Some(read) => (Some(read.row), Some(read.secret.clone()), read.kept.clone()),
+            Some(read) => (Some(read.row), Some(read.shared.clone()), read.kept.clone()),
             None => (None, None, BTreeSet::new()),
         };
         let opened = match self.engine.sealer(TENANT, &row.name).open(&head.secret) {
@@ -85,20 +85,24 @@ impl Declarations {
                 return Ok(());
             }
         };
-        let secret = match secret {
+        let shared = match shared {
             Some(shared) => {
-                shared.replace(opened);
+                shared.secret.replace(opened);
                 shared
             }
-            None => SharedSecret::new(opened),
+            None => WorkflowShared::new(opened),
         };
         let wanted: BTreeSet<u32> = head.versions.iter().map(|line| line.version).collect();
-        for version in wanted.difference(&kept.clone()).copied() {
-            let Some(record) = self.version(&head.workflow, version).await? else { continue };
+        for line in &head.versions {
+            let version = line.version;
+            if kept.contains(&version) {
+                continue;
+            }
+            let Some(record) = self.content(&head.workflow, line).await? else { continue };
             // Where calls may go is checked again at each call, so that a stricter setting loses no operation here.
             match Declaration::parse(&record.text, Reach::ALL) {
                 Ok(declaration) => {
-                    self.engine.keep_version(plan(declaration, version, &self.front, secret.clone()));
+                    self.engine.keep_version(plan(declaration, version, &self.front, shared.clone()));
                     kept.insert(version);
                 }
                 Err(wrong) => {
@@ -111,14 +115,26 @@ impl Declarations {
         if known.is_none() || head.offered.is_some() {
             info!(workflow = head.workflow, version = head.offered, "workflow declared");
         }
-        let read = Read { row: row.version, secret, kept, head };
+        let read = Read { row: row.version, shared, kept, head };
         open(&self.read).insert(read.head.workflow.clone(), read);
         Ok(())
     }
 
-    /// The content of one version.
+    /// The content of one version that this process knows.
     pub async fn version(&self, workflow: &str, version: u32) -> Result<Option<VersionRecord>, StoreError> {
-        let row = self.engine.resource(&VersionRecord::name(workflow, version)).await?;
+        let line = self.get(workflow).and_then(|declared| declared.head.line(version).cloned());
+        match line {
+            Some(line) => self.content(workflow, &line).await,
+            None => Ok(None),
+        }
+    }
+
+    pub(super) async fn content(
+        &self,
+        workflow: &str,
+        line: &VersionLine,
+    ) -> Result<Option<VersionRecord>, StoreError> {
+        let row = self.engine.resource(&VersionRecord::name(workflow, line.version, &line.digest)).await?;
         let row = row.filter(|row| row.kind == VersionRecord::KIND && row.gone_at.is_none());
         Ok(row.and_then(|row| serde_json::from_str(&row.record).ok()))
     }

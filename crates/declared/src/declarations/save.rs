@@ -40,6 +40,27 @@ impl Declarations {
         )))
     }
 
+    /// Whether this content was in force, came from the same file, and was replaced or ended.
+    pub(crate) async fn check_not_replaced(
+        &self,
+        declaration: &Declaration,
+        source: &Source,
+    ) -> Result<(), DeclareError> {
+        let head = self.head(&declaration.workflow).await?.map(|(_, head)| head);
+        let Some(head) = head.filter(|head| head.source == *source) else { return Ok(()) };
+        if head.current().is_some_and(|line| line.digest == declaration.digest) {
+            return Ok(());
+        }
+        let same = head.versions.iter().rev().find(|line| line.digest == declaration.digest);
+        let Some((version, at)) = same.and_then(|line| Some((line.version, line.replaced_at?))) else {
+            return Ok(());
+        };
+        Err(DeclareError::Conflict(format!(
+            "this is version {version}, which was replaced at {at}; a start does not bring it back, because another \
+             replica may have the newer file. Change the file while the server runs, or count up revision in it"
+        )))
+    }
+
     /// Nothing when another process was faster.
     async fn try_declare(
         &self,
@@ -57,7 +78,12 @@ impl Declarations {
         } else {
             let missing = || Wrong::nowhere("secret is missing: services check with it that a call is ours");
             let secret = sealer.seal(secret.ok_or_else(missing)?);
-            (self.expect_of(&name).await?, self.new_head(workflow, source, secret)?)
+            // Another process may still have the versions of one that has ended: their numbers are not used again.
+            let row = self.engine.resource(&name).await?;
+            let ended = row.as_ref().and_then(|row| serde_json::from_str::<Head>(&row.record).ok());
+            let last = ended.map_or(0, |head| head.last);
+            let expect = row.map_or(Expect::Absent, |row| Expect::Version(row.version));
+            (expect, Head { last, ..self.new_head(workflow, source, secret)? })
         };
         let mut is_changed = take_secret(&mut head, secret, &sealer);
         let is_same = head.current().is_some_and(|line| line.digest == declaration.digest);
@@ -81,7 +107,8 @@ impl Declarations {
             let (workflow, text) = (workflow.clone(), declaration.text.clone());
             let record = VersionRecord { workflow, version, digest, text, gone_at: None };
             // What a process left here that died before the next write has no meaning.
-            if !self.write(&VersionRecord::name(&record.workflow, version), &record).await? {
+            let place = VersionRecord::name(&record.workflow, version, &record.digest);
+            if !self.write(&place, &record).await? {
                 return Ok(None);
             }
         }

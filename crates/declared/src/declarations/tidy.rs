@@ -41,13 +41,13 @@ impl Declarations {
         let mut unused = Vec::new();
         for line in old.take(beyond) {
             if !self.is_used(workflow, line).await? {
-                unused.push(line.version);
+                unused.push(line.clone());
             }
         }
         if unused.is_empty() {
             return Ok(0);
         }
-        head.versions.retain(|line| !unused.contains(&line.version));
+        head.versions.retain(|line| !unused.contains(line));
         let now = self.engine.now();
         if head.versions.is_empty() && head.offered.is_none() {
             head.gone_at = Some(now);
@@ -60,10 +60,10 @@ impl Declarations {
         {
             return Ok(0);
         }
-        for version in &unused {
-            if let Some(record) = self.version(workflow, *version).await? {
+        for line in &unused {
+            if let Some(record) = self.content(workflow, line).await? {
                 let record = VersionRecord { text: String::new(), gone_at: Some(now), ..record };
-                self.write(&VersionRecord::name(workflow, *version), &record).await?;
+                self.write(&VersionRecord::name(workflow, line.version, &line.digest), &record).await?;
             }
         }
         drop(self.read_changes().await);

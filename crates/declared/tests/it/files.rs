@@ -1,9 +1,14 @@
 //! The folder of declarations.
 
 use std::fs;
+use std::path::Path;
+use std::sync::Arc;
 
 use declared::files::Folder;
+use declared::{Declarations, Reach, StepClient};
+use engine::WallClock;
 use serde_json::json;
+use testing::TestEngine;
 
 use crate::service::{SECRET, StepService, declaration, world};
 
@@ -47,5 +52,56 @@ async fn a_file_is_read_when_it_changes_and_a_wrong_one_keeps_the_version_before
     folder.look(&declarations).await;
     assert_eq!(version(), None, "no new operation");
     assert!(house.engine.workflow("acme.database").is_none());
+    house.close().await;
+}
+
+fn write(dir: &Path, text: &str) {
+    fs::write(dir.join("acme.secret"), SECRET).unwrap();
+    fs::write(dir.join("acme.yaml"), text).unwrap();
+}
+
+#[tokio::test]
+async fn a_replica_that_starts_with_an_older_file_does_not_bring_it_back() {
+    let (house, declarations, store) = world().await;
+    let service = StepService::start().await;
+    let first = declaration(&service.url) + "secret_file: acme.secret\n";
+    let second = first.replace("deadline: 2h", "deadline: 3h");
+    let (a, b) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    write(a.path(), &first);
+    write(b.path(), &first);
+    let mut folder_a = Folder::new(a.path().to_owned()).of_replica();
+    folder_a.look(&declarations).await;
+    write(a.path(), &second);
+    folder_a.look(&declarations).await;
+    let offered = async |declarations: &Declarations| {
+        declarations.read_changes().await.unwrap();
+        declarations.get("acme.database").unwrap().head.offered
+    };
+    assert_eq!(offered(&declarations).await, Some(2));
+
+    let other = TestEngine::open(TestEngine::plan(store, Arc::new(WallClock)), None).await;
+    let others = Declarations::new(other.engine.clone(), StepClient::new(Reach::default()).unwrap());
+    let mut folder_b = Folder::new(b.path().to_owned()).of_replica();
+    folder_b.look(&others).await;
+    let error = others.file_errors().remove(0);
+    assert!(error.message.contains("this is version 1, which was replaced at"), "{error:?}");
+    assert_eq!(offered(&others).await, Some(2), "the newer file of the other replica stays in force");
+    folder_b.look(&others).await;
+    assert_eq!(offered(&others).await, Some(2));
+
+    write(b.path(), &format!("revision: 1\n{first}"));
+    folder_b.look(&others).await;
+    assert_eq!((offered(&others).await, others.file_errors().len()), (Some(3), 0), "this is new content");
+    let mut folder_a = Folder::new(a.path().to_owned()).of_replica();
+    folder_a.look(&declarations).await;
+    assert_eq!(offered(&declarations).await, Some(3), "the other one starts again, with the older file");
+    write(a.path(), &first);
+    folder_a.look(&declarations).await;
+    assert_eq!(offered(&declarations).await, Some(4), "a change while the server runs is a decision");
+
+    write(b.path(), &second);
+    Folder::new(b.path().to_owned()).look(&others).await;
+    assert_eq!(offered(&others).await, Some(5), "a process that is alone takes what its folder has");
+    other.close().await;
     house.close().await;
 }

@@ -7,6 +7,7 @@ mod claiming;
 mod control;
 mod creating;
 mod crowd;
+mod declarations;
 mod fixture;
 mod holding;
 mod people;
