@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::console::Consoled;
+use super::declared::DeclaredResult;
 use super::launch::Launching;
 use super::measure::Database;
 use super::runtimes::RuntimesResult;
@@ -25,14 +26,7 @@ pub(super) fn judge(databases: &[Database]) -> Vec<Goal> {
 fn judge_one(db: &Database) -> Vec<Goal> {
     let is_postgres = db.name == "postgres";
     let database = db.name;
-    let at_least = |id, figure, value: f64, goal: f64| Goal {
-        id,
-        database,
-        figure,
-        value,
-        goal: format!("≥ {goal}"),
-        is_met: value >= goal,
-    };
+    let at_least = |id, figure, value, goal| at_least(database, id, figure, value, goal);
     let at_most = |id, figure, value, goal| at_most(database, id, figure, value, goal);
     let mut goals = Vec::new();
     if is_postgres {
@@ -119,6 +113,15 @@ fn judge_console(of: &Consoled) -> Vec<Goal> {
         at_most(of.name, "C3", "ms from a commit to the page, 99 %", of.change_p99_ms, 200.0),
         at_most(of.name, "C4", "MB more with all the pages open", more, 100.0),
     ]
+}
+
+pub(super) fn judge_declared(databases: &[DeclaredResult]) -> Vec<Goal> {
+    let figure = "declared steps/s ÷ bare calls/s at 64 in flight";
+    databases.iter().map(|of| at_least(of.name, "D1", figure, of.ratio, 0.5)).collect()
+}
+
+fn at_least(database: &'static str, id: &'static str, figure: &'static str, value: f64, goal: f64) -> Goal {
+    Goal { id, database, figure, value, goal: format!("≥ {goal}"), is_met: value >= goal }
 }
 
 fn at_most(database: &'static str, id: &'static str, figure: &'static str, value: f64, goal: f64) -> Goal {

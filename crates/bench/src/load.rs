@@ -79,17 +79,28 @@ pub(super) fn command(workflow: &str) -> Command {
 }
 
 pub(super) async fn measure(target: &BenchDatabaseKind, in_flight: usize, window: Duration) -> Result<Load> {
-    let store = target.open().await?;
     let gate = Gate::new(in_flight);
-    let engine = engine(Arc::clone(&store), Arc::clone(&gate));
+    let engine = engine(target.open().await?, Arc::clone(&gate));
+    measure_on(target, &engine, &gate, "bench.ten", window).await
+}
+
+/// Keeps as many operations of ten steps in flight as the gate has places.
+pub(super) async fn measure_on(
+    target: &BenchDatabaseKind,
+    engine: &Engine,
+    gate: &Arc<Gate>,
+    workflow: &'static str,
+    window: Duration,
+) -> Result<Load> {
+    let in_flight = gate.places.available_permits();
     engine.start(None).await?;
     let submitters: Vec<_> = (0..in_flight)
         .map(|_| {
-            let (engine, gate) = (engine.clone(), Arc::clone(&gate));
+            let (engine, gate) = (engine.clone(), Arc::clone(gate));
             tokio::spawn(async move {
                 while let Ok(place) = gate.places.acquire().await {
                     place.forget();
-                    if let Err(error) = engine.submit_json(command("bench.ten")).await {
+                    if let Err(error) = engine.submit_json(command(workflow)).await {
                         provision_engine::output::note(format!("a submit failed: {error}"));
                         break;
                     }

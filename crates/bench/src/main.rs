@@ -3,6 +3,7 @@
 mod base;
 mod bench_server;
 mod console;
+mod declared;
 mod goals;
 mod history;
 mod launch;
@@ -37,7 +38,8 @@ use target::BenchDatabaseKind;
     name = "bench",
     after_help = "Examples:\n  bench\n  bench --store sqlite --quick -o json\n  \
                   bench --figures runtimes\n  bench --figures serverless --store sqlite\n  \
-                  bench --figures launch --quick\n  bench --figures console --store sqlite"
+                  bench --figures launch --quick\n  bench --figures console --store sqlite\n  \
+                  bench --figures declared"
 )]
 struct BenchArgs {
     /// The form of the report
@@ -53,7 +55,7 @@ struct BenchArgs {
     database_url: Option<String>,
 
     /// What to measure: the engine alone, runtimes through the broker, serverless runtimes, launches, the
-    /// console, or all of it
+    /// console, declared workflows, or all of it
     #[arg(long, value_enum, default_value = "all")]
     figures: Figures,
 
@@ -120,6 +122,7 @@ enum Figures {
     Serverless,
     Launch,
     Console,
+    Declared,
     All,
 }
 
@@ -175,6 +178,9 @@ async fn main() -> Result<()> {
         if args.figures.include(Figures::Console) {
             report.consoles.push(console::measure(target, &effort).await?);
         }
+        if args.figures.include(Figures::Declared) {
+            report.declared.push(declared::measure(target, &effort).await?);
+        }
         if args.figures.include(Figures::Engine) {
             report.databases.push(measure::measure(target, &effort).await?);
         }
@@ -184,5 +190,6 @@ async fn main() -> Result<()> {
     report.goals.extend(goals::judge_serverless(&report.serverless));
     report.goals.extend(goals::judge_launches(&report.launches));
     report.goals.extend(goals::judge_consoles(&report.consoles));
+    report.goals.extend(goals::judge_declared(&report.declared));
     output::print(args.output, &report)
 }

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::console::Consoled;
+use super::declared::DeclaredResult;
 use super::goals::Goal;
 use super::launch::Launching;
 use super::measure::Database;
@@ -21,6 +22,7 @@ pub(super) struct Report {
     pub(super) serverless: Vec<Serverless>,
     pub(super) launches: Vec<Launching>,
     pub(super) consoles: Vec<Consoled>,
+    pub(super) declared: Vec<DeclaredResult>,
     pub(super) goals: Vec<Goal>,
 }
 
@@ -37,6 +39,7 @@ impl Report {
             serverless: Vec::new(),
             launches: Vec::new(),
             consoles: Vec::new(),
+            declared: Vec::new(),
             goals: Vec::new(),
         }
     }
@@ -85,6 +88,11 @@ impl Render for Report {
         for console in &self.consoles {
             for (figure, value) in console.figures() {
                 row(console.name, figure, value);
+            }
+        }
+        for declared in &self.declared {
+            for (figure, value) in declared.figures() {
+                row(declared.name, figure, value);
             }
         }
         for goal in &self.goals {

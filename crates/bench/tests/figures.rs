@@ -1,4 +1,4 @@
-//! The benchmarks of launches and of the console, at a small scale: they run to their end, and their figures can be
+//! The benchmarks of launches, of the console and of declared workflows, at a small scale: they run to their end, and their figures can be
 //! believed.
 
 #![expect(clippy::unwrap_used, reason = "a test may fail wherever it stands")]
@@ -60,4 +60,19 @@ fn the_benchmark_of_the_console_loads_whole_pages_and_times_every_change() {
     let goals: Vec<&str> =
         report["goals"].as_array().unwrap().iter().map(|goal| goal["id"].as_str().unwrap()).collect();
     assert_eq!(goals, ["C1", "C2", "C3", "C4"]);
+}
+
+#[test]
+fn the_benchmark_of_declared_workflows_compares_steps_with_bare_calls() {
+    let report = quick("declared");
+    let declared = &report["declared"][0];
+    assert_eq!(declared["in_flight"], 64, "{report}");
+    for figure in ["calls_per_second", "steps_per_second", "ratio"] {
+        assert!(number(&declared[figure]) > 0.0, "{figure}: {report}");
+    }
+    // Connections are kept: one carries many calls.
+    assert!(number(&declared["calls_per_connection"]) > 5.0, "{report}");
+    // As many commits as steps of the program need, which are shared between operations.
+    assert!(number(&declared["commits_per_step"]) < 1.0, "{report}");
+    assert_eq!(report["goals"][0]["id"], "D1");
 }
