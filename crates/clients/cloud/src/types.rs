@@ -260,9 +260,10 @@ impl PartKind {
         PartKind::ResourceGroup,
     ];
 
-    /// Whether every instance has one of its own.
-    pub fn is_of_instance(self) -> bool {
-        matches!(self, PartKind::Nic | PartKind::PublicIp | PartKind::Disk)
+    /// Whether it is made before its instance, so that one that never came leaves it behind. A disk comes with the
+    /// instance, and one that is free goes with the first sweep.
+    pub fn precedes_instance(self) -> bool {
+        matches!(self, PartKind::Nic | PartKind::PublicIp)
     }
 
     pub fn as_str(self) -> &'static str {

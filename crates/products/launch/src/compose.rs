@@ -1,16 +1,15 @@
 //! Launches and the API in front of them, put together from the configuration.
 
 use std::collections::BTreeMap;
-use std::env;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::api::{LaunchApiParts, Permissions, Probe, ReadyService};
+use crate::clouds;
 use crate::model::accounts::{DefaultSource, SourceDirectory};
 use crate::model::builder_identity::ServiceIdentities;
 use crate::model::{LaunchSettings, Launches};
 use crate::workflows::notice::{Kafka, Notices};
-use ::aws::{self, AccessKeys};
 use ::image_builder::ImageBuilder;
 use ::kafka::{KafkaOptions, Sasl, Security};
 use ::rbac::Rbac;
@@ -21,8 +20,8 @@ use api::Permission;
 use engine::secret::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
 
+use crate::settings::Kafka as KafkaSettings;
 use crate::settings::Settings;
-use crate::settings::{Aws, Kafka as KafkaSettings};
 use app::compose::secret;
 use app::config::Config;
 use app::product::Platform;
@@ -60,18 +59,19 @@ impl CloudClients {
         let sources = sources.transpose().context("cannot use the Sources API")?;
         let rbac = given.rbac.as_ref().map(|url| Rbac::new(url.as_str(), timeout));
         let rbac = rbac.transpose().context("cannot use launch.rbac.url")?;
-        let stands_in = sandbox.filter(|_| !given.aws.enabled);
+        let clouds = clouds::connect(given, sandbox)?;
         let directory = match &sources {
             Some(sources) => SourceDirectory::outside(sources.clone()),
             None => SourceDirectory::built_in(Arc::clone(store)).sealed_by(ring.clone()),
         };
-        let directory =
-            if stands_in.is_some() { directory.with_default(DefaultSource::of_sandbox()) } else { directory };
+        let of_sandbox = clouds.iter().filter(|cloud| cloud.is_sandbox).map(|cloud| cloud.provider.kind());
+        let directory = directory.with_defaults(of_sandbox.filter_map(DefaultSource::of_sandbox).collect());
         let retry_first = config.engine.retry.first.get();
         let settings = LaunchSettings { retry_first, ..given.made.clone() };
         let mut launches = Launches::new(directory, Arc::clone(store), settings);
-        if let Some(options) = aws(given, stands_in)? {
-            launches = launches.with_provider(Arc::new(aws::Aws::new(&options).context("cannot use AWS")?));
+        let has_cloud = !clouds.is_empty();
+        for cloud in clouds {
+            launches = launches.with_provider(cloud.provider);
         }
         let builder = given.image_builder.as_ref().map(|url| url.as_str().to_owned());
         let builder_stands_in = sandbox.filter(|_| builder.is_none());
@@ -95,7 +95,7 @@ impl CloudClients {
             sources,
             callback_secret,
             sandbox: builder_stands_in.map(str::to_owned),
-            has_cloud: given.aws.enabled || stands_in.is_some(),
+            has_cloud,
         })
     }
 
@@ -160,28 +160,6 @@ const ENVIRONMENT_CHARS_MAX: usize = 40;
 fn is_environment(text: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
     (1..=ENVIRONMENT_CHARS_MAX).contains(&text.len()) && text.bytes().all(is_plain)
-}
-
-/// AWS as it is configured, or the sandbox's, or none.
-fn aws(given: &Settings, sandbox: Option<&str>) -> Result<Option<aws::Options>> {
-    let timeout = given.call_timeout.get();
-    let Aws { enabled, ec2, sts, region, access_key_id, secret_access_key } = &given.aws;
-    if !enabled {
-        return Ok(sandbox.map(|url| aws::Options { timeout, ..aws::Options::beside(url) }));
-    }
-    let id = access_key_id.clone().or_else(|| env::var("AWS_ACCESS_KEY_ID").ok());
-    let secret = match secret_access_key {
-        Some(path) => Some(secret(path)?),
-        None => env::var("AWS_SECRET_ACCESS_KEY").ok().map(SecretString::from),
-    };
-    let session = env::var("AWS_SESSION_TOKEN").ok().filter(|_| access_key_id.is_none());
-    let credentials = id.zip(secret).map(|(id, secret)| AccessKeys {
-        id,
-        secret,
-        session: session.map(SecretString::from),
-    });
-    let (ec2, sts, home) = (ec2.clone(), sts.clone(), region.clone());
-    Ok(Some(aws::Options { ec2, sts, home, credentials, timeout }))
 }
 
 /// The brokers that are configured, or those of the sandbox.

@@ -4,6 +4,7 @@ pub mod api;
 mod brokers;
 mod cli;
 mod client;
+mod clouds;
 mod compose;
 mod console;
 mod csv;

@@ -27,6 +27,8 @@ pub struct Settings {
     pub identities: ServiceIdentities,
     pub call_timeout: Period,
     pub aws: Aws,
+    pub azure: Azure,
+    pub gcp: Gcp,
     pub kafka: Kafka,
     pub webhook: Option<HttpUrl>,
     pub webhook_secret: Option<PathBuf>,
@@ -43,6 +45,28 @@ pub struct Aws {
     pub region: String,
     pub access_key_id: Option<String>,
     pub secret_access_key: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone)]
+pub struct Azure {
+    pub enabled: bool,
+    pub arm: String,
+    pub authority: String,
+    pub tenant: Option<String>,
+    pub client_id: Option<String>,
+    pub client_secret: Option<PathBuf>,
+    pub token_file: Option<PathBuf>,
+    pub ssh_from: Vec<String>,
+}
+
+#[derive(Debug, Clone)]
+pub struct Gcp {
+    pub enabled: bool,
+    pub compute: String,
+    pub token: String,
+    pub key: Option<PathBuf>,
+    pub impersonate: Option<String>,
+    pub image_projects: Vec<String>,
 }
 
 #[derive(Debug, Clone)]
@@ -186,6 +210,34 @@ impl Section for Settings {
             "The engine's own credentials, with which it takes the roles of accounts. Without it: `AWS_ACCESS_KEY_ID`."),
         set("launch.aws.secret_access_key_file", Nothing, ValueKind::Path,
             "The file with the secret that belongs to it. Without it: `AWS_SECRET_ACCESS_KEY`."),
+        set("launch.azure.enabled", Is("false"), ValueKind::Switch,
+            "Whether instances can be launched at Azure. Without it the sandbox stands in where there is one.").external(true),
+        set("launch.azure.endpoint", Is("https://management.azure.com"), ValueKind::Text,
+            "Where the Resource Manager of Azure is."),
+        set("launch.azure.authority", Is("https://login.microsoftonline.com"), ValueKind::Text,
+            "Where tokens of Entra are issued."),
+        set("launch.azure.tenant_id", Nothing, ValueKind::Text,
+            "The engine's own tenant, to which customers delegate their subscriptions."),
+        set("launch.azure.client_id", Nothing, ValueKind::Text,
+            "The application of that tenant as which the engine signs in."),
+        set("launch.azure.client_secret_file", Nothing, ValueKind::Path,
+            "The file with the secret of the application."),
+        set("launch.azure.federated_token_file", Nothing, ValueKind::Path,
+            "A file with a federated token in place of a secret, such as Kubernetes projects one. It is read again for every new token."),
+        set("launch.azure.ssh_from", Is("*"), ValueKind::Text,
+            "Which addresses may reach port 22 of instances in a network that a launch makes: `*`, addresses and CIDR blocks, with commas between them."),
+        set("launch.gcp.enabled", Is("false"), ValueKind::Switch,
+            "Whether instances can be launched at Google Cloud. Without it the sandbox stands in where there is one.").external(true),
+        set("launch.gcp.endpoint", Is("https://compute.googleapis.com/compute/v1"), ValueKind::Text,
+            "Where Compute Engine is, with its version."),
+        set("launch.gcp.token_endpoint", Is("https://oauth2.googleapis.com/token"), ValueKind::Text,
+            "Where tokens of Google are issued."),
+        set("launch.gcp.key_file", Nothing, ValueKind::Path,
+            "The file with the JSON key of the engine's own service account."),
+        set("launch.gcp.impersonate", Nothing, ValueKind::Text,
+            "The service account that acts for an organisation; `{org}` stands for its id. Without it a project must name the organisation in its label `provision-engine-org`."),
+        set("launch.gcp.image_projects", Nothing, ValueKind::Text,
+            "Projects whose images every organisation may use beside those of Google and of vendors, such as that of the Image Builder, with commas between them."),
         set("launch.kafka.brokers", Nothing, ValueKind::Text,
             "The brokers, such as `kafka-1:9092,kafka-2:9092`. Without them no event is read or sent.").external(true),
         set("launch.kafka.security_protocol", Is("plaintext"), ValueKind::OneOf(&["plaintext", "ssl", "sasl_plaintext", "sasl_ssl"]),
@@ -227,6 +279,8 @@ impl Section for Settings {
             identities: settings.get_if_set("launch.service_identities", identities).unwrap_or_default(),
             call_timeout: settings.get("launch.call_timeout"),
             aws: aws(settings),
+            azure: azure(settings),
+            gcp: gcp(settings),
             kafka: Kafka {
                 brokers: settings.get("launch.kafka.brokers"),
                 security_protocol: settings.get("launch.kafka.security_protocol"),
@@ -254,6 +308,30 @@ fn aws(settings: &mut SectionReader<'_>) -> Aws {
         region: settings.get("launch.aws.region"),
         access_key_id: settings.get("launch.aws.access_key_id"),
         secret_access_key: settings.get("launch.aws.secret_access_key_file"),
+    }
+}
+
+fn azure(settings: &mut SectionReader<'_>) -> Azure {
+    Azure {
+        enabled: settings.get("launch.azure.enabled"),
+        arm: settings.get("launch.azure.endpoint"),
+        authority: settings.get("launch.azure.authority"),
+        tenant: settings.get("launch.azure.tenant_id"),
+        client_id: settings.get("launch.azure.client_id"),
+        client_secret: settings.get("launch.azure.client_secret_file"),
+        token_file: settings.get("launch.azure.federated_token_file"),
+        ssh_from: settings.items("launch.azure.ssh_from"),
+    }
+}
+
+fn gcp(settings: &mut SectionReader<'_>) -> Gcp {
+    Gcp {
+        enabled: settings.get("launch.gcp.enabled"),
+        compute: settings.get("launch.gcp.endpoint"),
+        token: settings.get("launch.gcp.token_endpoint"),
+        key: settings.get("launch.gcp.key_file"),
+        impersonate: settings.get("launch.gcp.impersonate"),
+        image_projects: settings.items("launch.gcp.image_projects"),
     }
 }
 

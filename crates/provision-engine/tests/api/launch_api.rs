@@ -160,8 +160,8 @@ async fn sources_are_kept_listed_and_never_show_how_they_let_us_in() {
         let names = data.iter().map(|source| source["name"].as_str().unwrap().to_owned());
         (names.collect::<Vec<_>>(), reply.json["metadata"].clone())
     };
-    assert_eq!(list("/sources").await.0, ["sandbox", "keys", "project"]);
-    assert_eq!(list("/sources?provider=gcp").await.0, ["project"]);
+    assert_eq!(list("/sources").await.0, ["sandbox", "sandbox-azure", "sandbox-gcp", "keys", "project"]);
+    assert_eq!(list("/sources?provider=gcp").await.0, ["sandbox-gcp", "project"]);
     let (names, metadata) = list("/sources?provider=aws&limit=1").await;
     assert_eq!(names, ["sandbox"]);
     assert_eq!(metadata["total"], 2);
@@ -200,7 +200,8 @@ async fn an_account_is_looked_at_where_it_is() {
     assert!(listed["metadata"]["total"].is_null(), "they were not counted: {listed}");
     let project = json!({"name": "project", "provider": "gcp", "project_id": "p-1"});
     let id = world.post("/sources", &project).await.json["id"].as_str().unwrap().to_owned();
-    world.get(&format!("/sources/{id}/status")).await.is(501, "provider_not_configured");
+    // The project of another organisation, or of none.
+    world.get(&format!("/sources/{id}/status")).await.is(403, "cloud_permission");
     let info = world.get(&format!("/sources/{id}/upload_info")).await.is_ok().json;
     assert_eq!(info, json!({"provider": "gcp", "aws": null, "azure": null, "gcp": {}}));
 }

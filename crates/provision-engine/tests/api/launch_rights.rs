@@ -220,7 +220,7 @@ async fn an_organisation_finds_what_is_its_own_and_nothing_else() {
             world.launch_request("GET", path).bearer(world.token(Role::Launcher)).header("x-org-id", "1");
         launcher.send().await.is(403, "forbidden");
     }
-    for (list, own) in [("/pubkeys", 1), ("/sources", 2)] {
+    for (list, own) in [("/pubkeys", 1), ("/sources", 4)] {
         let count = async |org: &str| {
             let reply = world.launch_request("GET", list).as_user(org, "ann").send().await.is_ok();
             reply.json["data"].as_array().unwrap().len()

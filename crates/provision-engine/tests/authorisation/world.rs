@@ -153,7 +153,7 @@ impl AuthFixture {
         let ring = SharedRing::new(KeyRing::generate());
         let mut launches = Launches::beside(&sandbox.url(), store.clone(), Duration::from_secs(5)).unwrap();
         let directory = SourceDirectory::built_in(store.clone()).sealed_by(ring.clone());
-        launches.accounts = directory.with_default(DefaultSource::of_sandbox());
+        launches.accounts = directory.with_defaults(DefaultSource::all_of_sandbox());
         let launches = Arc::new(launches.with_settings(quick()));
         let engine = Engine::builder(store.clone(), clock.clone(), ring)
             .workflow(::launch::workflows::source_check::plan(&launches))

@@ -59,7 +59,12 @@ fn an_image_is_found_in_the_options_of_its_upload() {
     let options = |name: &str| Some(format!("<{name}>"));
     let image = |kind: ProviderKind| (kind.spec().build.image_id)(&options);
     assert_eq!(image(ProviderKind::Aws).as_deref(), Some("<ami>"));
-    assert_eq!(image(ProviderKind::Azure).as_deref(), Some("<image_name>"));
+    assert_eq!(
+        image(ProviderKind::Azure).as_deref(),
+        Some(
+            "/subscriptions/<subscription_id>/resourceGroups/<resource_group>/providers/Microsoft.Compute/images/<image_name>"
+        )
+    );
     assert_eq!(image(ProviderKind::Gcp).as_deref(), Some("projects/<project_id>/global/images/<image_name>"));
     assert_eq!(image(ProviderKind::Noop), None);
     assert_eq!((ProviderKind::Gcp.spec().build.image_id)(&|_| None), None);

@@ -3,7 +3,7 @@
 use engine::secret::{ExposeSecret, SecretString};
 
 use super::{
-    BuildSpec, GIB, Invalid, KeySpec, LegacyStep, NameSpec, ProviderSpec, Rule, SourceSpec, TAG, whole,
+    BOTH, BuildSpec, GIB, Invalid, KeySpec, LegacyStep, NameSpec, ProviderSpec, Rule, SourceSpec, TAG, whole,
 };
 use crate::{Access, EXTERNAL_ID_PREFIX, external_id};
 
@@ -28,7 +28,8 @@ pub(super) const SPEC: ProviderSpec = ProviderSpec {
         image_types: &["aws", "ami"],
         bytes_max: Some(64 * GIB),
         shared_account: Some(Rule { fits: is_account, message: "must be account ids of 12 digits" }),
-        upload_options: |_| &[],
+        architectures: BOTH,
+        upload_options: &[],
         image_id: |option| option("ami"),
     },
     names: NameSpec {
@@ -49,12 +50,15 @@ pub(super) const SPEC: ProviderSpec = ProviderSpec {
             fits: |id| begins(id, "sg-"),
             message: "must be an id that begins with sg-",
         }),
+        security_groups_max: 5,
+        resource_group: None,
     },
     source: Some(SourceSpec {
         type_name: "amazon",
         type_id: "1",
         authentication: "provisioning-arn",
         account: "the ARN of a role",
+        sandbox_account: "arn:aws:iam::123456789012:role/provision-engine",
         by_role: true,
         check,
     }),

@@ -1,8 +1,8 @@
 //! Google Cloud.
 
 use super::{
-    BuildSpec, KeySpec, LegacyStep, NameSpec, PREFIX_CHARS_MAX, ProviderSpec, Rule, SourceSpec, is_address,
-    is_id, named,
+    BuildSpec, KeySpec, LegacyStep, NameSpec, PREFIX_CHARS_MAX, ProviderSpec, Rule, SourceSpec, X86_64,
+    is_address, is_id, named,
 };
 use crate::PartKind;
 
@@ -27,10 +27,11 @@ pub(super) const SPEC: ProviderSpec = ProviderSpec {
         are_uploaded: false,
     },
     build: BuildSpec {
-        image_types: &["gcp", "gce"],
+        image_types: &["gcp"],
         bytes_max: None,
         shared_account: None,
-        upload_options: |_| &[],
+        architectures: X86_64,
+        upload_options: &[],
         image_id: |option| {
             let (project, image) = (option("project_id")?, option("image_name")?);
             Some(format!("projects/{project}/global/images/{image}"))
@@ -52,14 +53,20 @@ pub(super) const SPEC: ProviderSpec = ProviderSpec {
             message: "must be 1 to 50 lower-case letters, digits and hyphens, a letter first",
         },
         launch_template: Some(Rule { fits: is_id, message: "is not the id of a launch template" }),
-        subnet: None,
+        subnet: Some(Rule {
+            fits: |text| is_id(text) || (is_address(text) && text.contains("/subnetworks/")),
+            message: "must be a name, or projects/PROJECT/regions/REGION/subnetworks/NAME",
+        }),
         security_group: None,
+        security_groups_max: 0,
+        resource_group: None,
     },
     source: Some(SourceSpec {
         type_name: "google",
         type_id: "3",
         authentication: "provisioning_project_id",
         account: "the id of a project",
+        sandbox_account: "sandbox-project-7",
         by_role: false,
         check: |_, access| named(access, "must be the id of a project"),
     }),

@@ -6,7 +6,7 @@ mod azure;
 mod gcp;
 mod noop;
 
-use crate::{Access, PartKind, ProviderKind};
+use crate::{Access, Architecture, PartKind, ProviderKind};
 
 #[derive(Debug)]
 pub struct ProviderSpec {
@@ -62,9 +62,11 @@ pub struct BuildSpec {
     pub bytes_max: Option<u64>,
     /// The accounts that an image is shared with. Nothing where images are not shared.
     pub shared_account: Option<Rule>,
-    /// What an upload must name, by whether it names a source.
-    pub upload_options: fn(bool) -> &'static [&'static str],
-    /// The id of the image, from the options of an upload that is done.
+    /// What its images can be made for.
+    pub architectures: &'static [Architecture],
+    /// What an upload must name.
+    pub upload_options: &'static [&'static str],
+    /// The id of the image, from the options of an upload that is done and, for what these leave out, of its request.
     pub image_id: fn(&UploadOption<'_>) -> Option<String>,
 }
 
@@ -76,6 +78,9 @@ pub struct NameSpec {
     pub launch_template: Option<Rule>,
     pub subnet: Option<Rule>,
     pub security_group: Option<Rule>,
+    /// How many one network interface takes.
+    pub security_groups_max: usize,
+    pub resource_group: Option<Rule>,
 }
 
 /// Accounts, as the Sources service and our own sources know them.
@@ -87,6 +92,8 @@ pub struct SourceSpec {
     /// The kind of authentication that is meant for us, and what it names.
     pub authentication: &'static str,
     pub account: &'static str,
+    /// The account that the sandbox knows.
+    pub sandbox_account: &'static str,
     /// Whether the name of an account is that of a role which is taken with an external id.
     pub by_role: bool,
     /// What is wrong with a way into an account of the organisation.
@@ -167,6 +174,8 @@ const ID_CHARS_MAX: usize = 128;
 const PREFIX_CHARS_MAX: usize = 50;
 /// Longer than any address of an image.
 const IMAGE_CHARS_MAX: usize = 512;
+const BOTH: &[Architecture] = &[Architecture::X86_64, Architecture::Arm64];
+const X86_64: &[Architecture] = &[Architecture::X86_64];
 const GIB: u64 = 1024 * 1024 * 1024;
 
 fn is_address(text: &str) -> bool {

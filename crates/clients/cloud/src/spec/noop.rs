@@ -16,7 +16,8 @@ pub(super) const SPEC: ProviderSpec = ProviderSpec {
         image_types: &[],
         bytes_max: None,
         shared_account: None,
-        upload_options: |_| &[],
+        architectures: &[],
+        upload_options: &[],
         image_id: |_| None,
     },
     names: NameSpec {
@@ -25,6 +26,8 @@ pub(super) const SPEC: ProviderSpec = ProviderSpec {
         launch_template: None,
         subnet: None,
         security_group: None,
+        security_groups_max: 0,
+        resource_group: None,
     },
     source: None,
     parts: &[],

@@ -66,6 +66,8 @@ pub struct NewParameters {
     pub user_data: Option<String>,
     pub subnet: Option<String>,
     pub security_groups: Vec<String>,
+    /// Where everything is made at Azure. Without it: a group that is made for the launch and goes with it.
+    pub resource_group: Option<String>,
 }
 
 /// The text for the first start may hold secrets.
@@ -102,6 +104,8 @@ pub struct LaunchParameters {
     pub subnet: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub security_groups: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resource_group: Option<String>,
 }
 
 /// A public key that was chosen for a launch. It stays as it was, whatever becomes of the kept one.
@@ -131,6 +135,7 @@ impl NewParameters {
             poweroff: self.poweroff,
             subnet: given(&self.subnet),
             security_groups: self.security_groups.clone(),
+            resource_group: given(&self.resource_group),
         }
     }
 }
@@ -260,7 +265,7 @@ pub struct LaunchBuild {
 /// Something that could not be taken back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Leftover {
-    /// `instance`, `key_pair` or `compose`.
+    /// `instance`, `key_pair`, `compose`, or a part such as `nic`, `public_ip`, `disk`, `nsg`, `network` or `group`.
     pub kind: String,
     pub id: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]

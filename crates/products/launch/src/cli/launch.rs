@@ -43,6 +43,8 @@ Examples:
   provision-engine launch --image ami-0123456789abcdef0 --source 7 --type t3.small \\
       --key ~/.ssh/id_ed25519.pub --count 2 --wait
   provision-engine launch --distribution rhel-9 --package nginx --source 7 --type t3.small --key mine
+  provision-engine launch --provider gcp --image projects/P/global/images/web --source 8 \\
+      --region us-central1-a --type e2-medium --key mine
   provision-engine launch --build request.yaml --deferred
   provision-engine launch -f launch.yaml --idempotency-key order-17
 
@@ -55,7 +57,7 @@ launch goes on, unless its profile says otherwise.";
 #[command(after_help = EXAMPLES)]
 pub(crate) struct LaunchArgs {
     /// The cloud [default: aws]
-    #[arg(long, value_name = "PROVIDER", value_parser = launchable())]
+    #[arg(long, value_name = "PROVIDER", value_parser = providers())]
     provider: Option<String>,
     #[command(flatten)]
     image: ImageArgs,
@@ -108,11 +110,6 @@ impl WaitArgs {
 /// Every cloud that lists and catalogs know.
 pub(crate) fn providers() -> PossibleValuesParser {
     PossibleValuesParser::new(ProviderKind::ALL.map(ProviderKind::as_str))
-}
-
-/// The clouds with a client.
-fn launchable() -> PossibleValuesParser {
-    PossibleValuesParser::new([ProviderKind::Aws, ProviderKind::Noop].map(ProviderKind::as_str))
 }
 
 pub(crate) async fn run(global: &Global, args: &LaunchArgs) -> Result<Exit> {

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use aws::{self, Aws};
 use cloud::noop::Noop;
 use cloud::{Provider, ProviderKind};
 use engine::store::{MemoryStore, Store};
 use http_client::DriverError;
 use image_builder::ImageBuilder;
+
+use crate::clouds;
 
 use super::accounts::{DefaultSource, SourceDirectory};
 use super::builder_identity::{ANY, ServiceIdentities};
@@ -60,10 +61,10 @@ impl Launches {
     /// Everything at the address of a sandbox, with an account and an Image Builder that serve every organisation.
     pub fn beside(url: &str, store: Arc<dyn Store>, timeout: Duration) -> Result<Launches, DriverError> {
         let builder = ImageBuilder::new(&format!("{url}/api/image-builder/v1"), timeout)?;
-        let aws = Aws::new(&aws::Options { timeout, ..aws::Options::beside(url) })?;
         let accounts =
-            SourceDirectory::built_in(Arc::clone(&store)).with_default(DefaultSource::of_sandbox());
-        let launches = Launches::new(accounts, store, LaunchSettings::default()).with_provider(Arc::new(aws));
+            SourceDirectory::built_in(Arc::clone(&store)).with_defaults(DefaultSource::all_of_sandbox());
+        let launches = Launches::new(accounts, store, LaunchSettings::default());
+        let launches = clouds::beside(url, timeout)?.into_iter().fold(launches, Launches::with_provider);
         let identities = ServiceIdentities::of_sandbox(ANY);
         Ok(Launches { builder: Some(builder), identities, ..launches })
     }

@@ -78,6 +78,9 @@ pub struct ResolvedImage {
     pub architecture: Option<Architecture>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub region: Option<String>,
+    /// What an instance type must support, where types differ in that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub generation: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

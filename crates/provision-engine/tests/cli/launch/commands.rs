@@ -138,7 +138,11 @@ fn keys_and_accounts_are_kept_shown_checked_and_forgotten() {
     stage.place.write("secret.pub", "-----BEGIN OPENSSH PRIVATE KEY-----\nhush\n");
     assert!(stage.expect(1, &["pubkeys", "create", "secret.pub"]).err.contains("private key"));
 
-    assert!(stage.expect(0, &["sources", "list"]).out.contains("sandbox  aws"));
+    let listed = stage.expect(0, &["sources", "list"]).out;
+    let words: Vec<&str> = listed.split_whitespace().collect();
+    for (name, provider) in [("sandbox", "aws"), ("sandbox-azure", "azure"), ("sandbox-gcp", "gcp")] {
+        assert!(words.windows(2).any(|pair| pair == [name, provider]), "{listed}");
+    }
     let checked = stage.expect(0, &["sources", "status", "sandbox"]);
     assert!(checked.out.contains("lets us launch  yes"), "{checked:?}");
     let role = "arn:aws:iam::123456789012:role/other";

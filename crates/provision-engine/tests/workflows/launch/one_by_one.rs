@@ -39,7 +39,8 @@ fn three() -> LaunchRequest {
 }
 
 fn launches(cloud: &Arc<SlowCloud>, store: &Arc<dyn Store>, settings: LaunchSettings) -> Arc<Launches> {
-    let accounts = SourceDirectory::built_in(Arc::clone(store)).with_default(DefaultSource::of_sandbox());
+    let accounts =
+        SourceDirectory::built_in(Arc::clone(store)).with_defaults(DefaultSource::all_of_sandbox());
     Arc::new(Launches::new(accounts, Arc::clone(store), settings).with_provider(Arc::clone(cloud) as _))
 }
 

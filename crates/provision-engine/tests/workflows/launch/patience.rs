@@ -27,7 +27,7 @@ impl PatienceFixture {
     async fn open() -> PatienceFixture {
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
         let accounts =
-            SourceDirectory::built_in(Arc::clone(&store)).with_default(DefaultSource::of_sandbox());
+            SourceDirectory::built_in(Arc::clone(&store)).with_defaults(DefaultSource::all_of_sandbox());
         let cloud = Arc::new(ScriptedCloud::default());
         let launches = Launches::new(accounts, Arc::clone(&store), LaunchSettings::default());
         let launches = Arc::new(launches.with_provider(Arc::clone(&cloud) as _));

@@ -284,6 +284,7 @@ pub(crate) fn parameters(amount: u32) -> RequestedParameters {
             poweroff: false,
             subnet: None,
             security_groups: Vec::new(),
+            resource_group: None,
         },
         user_data: None,
     }

@@ -1,5 +1,6 @@
 //! What is let in, and what is turned away and why.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use ::launch::api::types::NewParameters;
@@ -169,7 +170,10 @@ async fn a_key_that_the_cloud_does_not_accept_is_turned_away() {
 
 #[tokio::test]
 async fn a_template_alone_is_enough_and_noop_needs_nothing() {
-    let office = Office::closed();
+    let mut office = Office::closed();
+    let mut launches = (*office.launches).clone();
+    launches.providers.remove(&ProviderKind::Gcp);
+    office.launches = Arc::new(launches);
     let parameters = NewParameters {
         source_id: "sandbox".into(),
         launch_template_id: Some("lt-0123456789abcdef0".into()),

@@ -61,7 +61,7 @@ impl Office {
     /// The same closed desk over another store.
     pub(crate) fn moved_to(&self, store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Office {
         let accounts =
-            SourceDirectory::built_in(Arc::clone(&store)).with_default(DefaultSource::of_sandbox());
+            SourceDirectory::built_in(Arc::clone(&store)).with_defaults(DefaultSource::all_of_sandbox());
         let accounts = accounts.sealed_by(key_ring());
         let event_rate = Arc::new(EventRateLimit::new(1000));
         let launches =

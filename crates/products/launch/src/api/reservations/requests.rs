@@ -79,6 +79,7 @@ impl From<AzureRequest> for NewParameters {
             source_id: new.source_id,
             region: new.location,
             instance_type: new.instance_size,
+            resource_group: new.resource_group,
             amount: new.amount.or(Some(AMOUNT)),
             name: new.name,
             pubkey_id: new.pubkey_id,

@@ -198,7 +198,7 @@ impl AzureReservation {
             amount: given.amount,
             instance_size: text(given.instance_type.as_ref()),
             location: given.region.clone(),
-            resource_group: String::new(),
+            resource_group: text(given.resource_group.as_ref()),
             name: text(given.name.as_ref()),
             poweroff: given.poweroff,
             instances: instances(view),

@@ -3,15 +3,13 @@
 use std::fmt;
 
 use crate::api::types::NewImage;
+use crate::model::cloud::ProviderKind;
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 use uuid::Uuid;
 
 use crate::client::LaunchClient;
-
-/// The only provider for which a request is written here.
-const AWS: &str = "aws";
 
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "The image")]
@@ -37,7 +35,7 @@ pub(super) struct ImageArgs {
     /// With --distribution: what to call the image
     #[arg(long, value_name = "NAME", requires = "distribution")]
     image_name: Option<String>,
-    /// With --distribution: an account in AWS that may start the image [default: the one of --source]
+    /// With --distribution: an account that may start the image [default at AWS: the one of --source]
     #[arg(long = "share-with", value_name = "ACCOUNT", requires = "distribution")]
     share_with: Vec<String>,
 }
@@ -129,22 +127,26 @@ impl ImageDraft {
             ImageDraft::Ready(image) => return Ok(image.clone()),
             ImageDraft::Build(build) => build,
         };
-        if provider != AWS {
-            bail!("--distribution makes images for aws alone: give the whole request with --build FILE");
-        }
-        let accounts =
-            match source {
-                _ if !build.share_with.is_empty() => build.share_with.clone(),
-                None => bail!("who may start the image? Give --source ID or --share-with ACCOUNT"),
-                Some(source) => {
-                    let info = client.upload_info(source).await?;
-                    let account = info.aws.map(|aws| aws.account_id).filter(|id| !id.is_empty());
-                    vec![account.with_context(|| {
-                        format!("source {source} has no account: give --share-with ACCOUNT")
-                    })?]
-                }
-            };
-        let build = serde_json::to_value(build.request(&accounts)).context("cannot write the request")?;
+        let kind: ProviderKind = provider.parse().map_err(anyhow::Error::msg)?;
+        let spec = &kind.spec().build;
+        let Some(image_type) = spec.image_types.first().filter(|_| spec.upload_options.is_empty()) else {
+            bail!(
+                "--distribution cannot say all that an image for {provider} needs: give the whole request with --build FILE"
+            );
+        };
+        let accounts = match source {
+            _ if !build.share_with.is_empty() || spec.shared_account.is_none() => build.share_with.clone(),
+            None => bail!("who may start the image? Give --source ID or --share-with ACCOUNT"),
+            Some(source) => {
+                let info = client.upload_info(source).await?;
+                let account = info.aws.map(|aws| aws.account_id).filter(|id| !id.is_empty());
+                let account = account
+                    .with_context(|| format!("source {source} has no account: give --share-with ACCOUNT"))?;
+                vec![account]
+            }
+        };
+        let build = serde_json::to_value(build.request(image_type, provider, &accounts));
+        let build = build.context("cannot write the request")?;
         Ok(NewImage { build: Some(build), ..NewImage::default() })
     }
 
@@ -171,15 +173,20 @@ impl ImageDraft {
 }
 
 impl BuildDraft {
-    fn request<'a>(&'a self, accounts: &'a [String]) -> ComposeRequest<'a> {
+    fn request<'a>(
+        &'a self,
+        image_type: &'a str,
+        kind: &'a str,
+        accounts: &'a [String],
+    ) -> ComposeRequest<'a> {
         ComposeRequest {
             distribution: &self.distribution,
             image_name: self.image_name.as_deref(),
             image_requests: [ImageRequest {
                 architecture: self.arch.as_str(),
-                image_type: AWS,
+                image_type,
                 upload_request: UploadRequest {
-                    kind: AWS,
+                    kind,
                     options: UploadOptions { share_with_accounts: accounts },
                 },
             }],
@@ -216,6 +223,7 @@ struct UploadRequest<'a> {
 
 #[derive(Serialize)]
 struct UploadOptions<'a> {
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
     share_with_accounts: &'a [String],
 }
 
@@ -233,7 +241,7 @@ mod tests {
     #[test]
     fn a_request_has_what_was_named_and_nothing_else() {
         let build = BuildDraft { distribution: "rhel-9".into(), ..BuildDraft::default() };
-        let bare = serde_json::to_value(build.request(&["1".into()])).unwrap();
+        let bare = serde_json::to_value(build.request("aws", "aws", &["1".into()])).unwrap();
         let expected = json!({"distribution": "rhel-9", "image_requests": [{
             "architecture": "x86_64", "image_type": "aws",
             "upload_request": {"type": "aws", "options": {"share_with_accounts": ["1"]}},
@@ -245,8 +253,13 @@ mod tests {
             image_name: Some("web".into()),
             ..build
         };
-        let full = serde_json::to_value(build.request(&[])).unwrap();
+        let full = serde_json::to_value(build.request("gcp", "gcp", &[])).unwrap();
         assert_eq!(full["image_requests"][0]["architecture"], "aarch64");
+        assert_eq!(
+            full["image_requests"][0]["upload_request"],
+            json!({"type": "gcp", "options": {}}),
+            "nobody to share it with"
+        );
         assert_eq!(
             (&full["image_name"], &full["customizations"]["packages"][0]),
             (&json!("web"), &json!("vim"))

@@ -46,6 +46,9 @@ pub(crate) struct ParameterArgs {
     /// A security group for every instance; may be repeated
     #[arg(long = "security-group", value_name = "ID")]
     security_groups: Vec<String>,
+    /// Azure: the resource group to launch in [default: one that is made for the launch]
+    #[arg(long, value_name = "NAME")]
+    resource_group: Option<String>,
 }
 
 impl ParameterArgs {
@@ -63,6 +66,7 @@ impl ParameterArgs {
             ("--user-data", self.user_data.is_some()),
             ("--poweroff", self.poweroff),
             ("--security-group", !self.security_groups.is_empty()),
+            ("--resource-group", self.resource_group.is_some()),
         ];
         flags.into_iter().filter_map(|(flag, is_given)| is_given.then_some(flag)).collect()
     }
@@ -94,6 +98,7 @@ impl ParameterArgs {
         over(&mut parameters.launch_template_id, &self.template);
         over(&mut parameters.name, &self.name);
         over(&mut parameters.subnet, &self.subnet);
+        over(&mut parameters.resource_group, &self.resource_group);
         parameters.amount = self.count.map(i64::from).or(parameters.amount);
         parameters.poweroff |= self.poweroff;
         if !self.security_groups.is_empty() {

@@ -79,7 +79,7 @@ pub async fn delete(
     if !directory.is_built_in() {
         return Err(elsewhere());
     }
-    if directory.default.as_ref().is_some_and(|default| default.id == id) {
+    if directory.defaults.iter().any(|default| default.id == id) {
         return Err(LaunchApiError::conflict("this source is part of the sandbox and is always there"));
     }
     let now = engine.now();

@@ -26,7 +26,7 @@ use super::params::LaunchOwner;
 pub struct SourceDirectory {
     kept: SourceStore,
     /// What everybody finds without having made it.
-    default: Option<Arc<DefaultSource>>,
+    defaults: Arc<[DefaultSource]>,
 }
 
 #[derive(Clone)]
@@ -45,18 +45,30 @@ pub struct DefaultSource {
 }
 
 impl DefaultSource {
-    /// The account that the sandbox knows.
-    pub fn of_sandbox() -> DefaultSource {
-        let arn = "arn:aws:iam::123456789012:role/provision-engine".to_owned();
-        DefaultSource {
-            id: "sandbox".into(),
-            name: "sandbox".into(),
-            provider: ProviderKind::Aws,
-            access: Access::Role { arn, external_id: None },
-        }
+    /// The account that the sandbox knows in this cloud. `None` where no account is needed.
+    pub fn of_sandbox(provider: ProviderKind) -> Option<DefaultSource> {
+        let spec = provider.spec().source.as_ref()?;
+        let account = spec.sandbox_account.to_owned();
+        let access = if spec.by_role {
+            Access::Role { arn: account, external_id: None }
+        } else {
+            Access::Name(account)
+        };
+        // The first cloud had the name for itself.
+        let id = match provider {
+            ProviderKind::Aws => SANDBOX.to_owned(),
+            other => format!("{SANDBOX}-{other}"),
+        };
+        Some(DefaultSource { name: id.clone(), id, provider, access })
+    }
+
+    /// All accounts that the sandbox knows.
+    pub fn all_of_sandbox() -> Vec<DefaultSource> {
+        ProviderKind::ALL.into_iter().filter_map(DefaultSource::of_sandbox).collect()
     }
 }
 
+const SANDBOX: &str = "sandbox";
 /// More than any organisation has accounts.
 const SOURCES_MAX: usize = 1000;
 
@@ -102,12 +114,12 @@ impl From<SourceError> for LaunchApiError {
 impl SourceDirectory {
     /// Sources are kept here. Those that have a secret need a ring: see [`sealed_by`](Self::sealed_by).
     pub fn built_in(store: Arc<dyn Store>) -> SourceDirectory {
-        SourceDirectory { kept: SourceStore::Here { store, ring: None }, default: None }
+        SourceDirectory { kept: SourceStore::Here { store, ring: None }, defaults: Arc::default() }
     }
 
     /// Sources are asked of a service outside.
     pub fn outside(sources: SourcesApi) -> SourceDirectory {
-        SourceDirectory { kept: SourceStore::Outside(sources), default: None }
+        SourceDirectory { kept: SourceStore::Outside(sources), defaults: Arc::default() }
     }
 
     #[must_use]
@@ -119,8 +131,8 @@ impl SourceDirectory {
     }
 
     #[must_use]
-    pub fn with_default(mut self, source: DefaultSource) -> SourceDirectory {
-        self.default = Some(Arc::new(source));
+    pub fn with_defaults(mut self, sources: Vec<DefaultSource>) -> SourceDirectory {
+        self.defaults = sources.into();
         self
     }
 
@@ -144,7 +156,7 @@ impl SourceDirectory {
 
     /// As `get`, with what a service outside wants to hear about later.
     pub async fn link(&self, who: &LaunchOwner, id: &str) -> Result<Option<Link>, SourceError> {
-        if let Some(default) = self.default.as_ref().filter(|default| default.id == id) {
+        if let Some(default) = self.defaults.iter().find(|default| default.id == id) {
             return Ok(Some(Link { account: default.account(&who.org), application: None }));
         }
         match &self.kept {
@@ -167,7 +179,7 @@ impl SourceDirectory {
         provider: Option<ProviderKind>,
     ) -> Result<Vec<Source>, SourceError> {
         let is_wanted = |source: &Source| provider.is_none_or(|provider| source.provider == provider);
-        let mut sources: Vec<Source> = self.default.iter().map(|default| default.shown()).collect();
+        let mut sources: Vec<Source> = self.defaults.iter().map(DefaultSource::shown).collect();
         match &self.kept {
             SourceStore::Outside(outside) => sources.extend(outside.list(&who.caller(), provider).await?),
             SourceStore::Here { store, .. } => {

@@ -29,7 +29,24 @@ pub struct Generations {
     pub gen_v2: bool,
 }
 
+impl Generations {
+    /// Nothing where the cloud names none.
+    fn of(names: &[String]) -> Option<Generations> {
+        let has = |name: &str| names.iter().any(|one| one.eq_ignore_ascii_case(name));
+        (!names.is_empty()).then(|| Generations { gen_v1: has("V1"), gen_v2: has("V2") })
+    }
+}
+
 impl TypeEntry {
+    /// Whether an image of this generation starts on it, as far as that is known.
+    pub fn starts(&self, generation: &str) -> bool {
+        self.azure.is_none_or(|known| match generation.to_ascii_uppercase().as_str() {
+            "V1" => known.gen_v1,
+            "V2" => known.gen_v2,
+            _ => true,
+        })
+    }
+
     /// Whether our images are known to run there. What is not supported may be launched nevertheless.
     pub fn is_supported(&self) -> bool {
         self.memory_mib >= MEMORY_MIB_MIN
@@ -45,7 +62,7 @@ impl From<InstanceType> for TypeEntry {
             memory_mib: one.memory_mib,
             storage_gb: one.storage_gb,
             architecture: one.architecture,
-            azure: None,
+            azure: Generations::of(&one.generations),
         }
     }
 }

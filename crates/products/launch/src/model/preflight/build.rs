@@ -114,8 +114,12 @@ impl BuildReader {
             Some("aarch64") => Some(Architecture::Arm64),
             _ => None,
         };
+        let fitting = self.provider.spec().build.architectures;
+        let architecture = architecture.filter(|architecture| fitting.contains(architecture));
         if architecture.is_none() {
-            self.field_error("image_requests[0].architecture", "must be x86_64 or aarch64");
+            let fitting: Vec<&str> = fitting.iter().map(|one| one.of_builder()).collect();
+            let message = format!("must be {} to be launched at {}", fitting.join(" or "), self.provider);
+            self.field_error("image_requests[0].architecture", message);
         }
         architecture
     }
@@ -166,8 +170,7 @@ impl BuildReader {
                 self.field_error(&format!("{PATH}.options"), message);
             }
         }
-        let has_source = options.get("source_id").and_then(Value::as_str).is_some();
-        for key in (spec.upload_options)(has_source) {
+        for key in spec.upload_options {
             if options.get(*key).and_then(Value::as_str).is_none_or(str::is_empty) {
                 self.field_error(&format!("{PATH}.options.{key}"), "is missing");
             }

@@ -15,6 +15,8 @@ pub struct ImageFacts {
     pub architecture: Option<Architecture>,
     pub region: Option<String>,
     pub shares: Option<Shares>,
+    /// What an instance type must support, where types differ in that.
+    pub generation: Option<String>,
 }
 
 /// Who may use an image.
@@ -54,6 +56,7 @@ impl ImageFacts {
             architecture: Some(architecture),
             region: provider.spec().is_regional.then(|| provider.spec().home.to_owned()),
             shares: provider.spec().build.shared_account.is_some().then_some(shares),
+            generation: None,
         }
     }
 
@@ -81,6 +84,7 @@ impl ImageFacts {
                 .is_regional
                 .then(|| region.unwrap_or_else(|| provider.spec().home.to_owned())),
             shares: provider.spec().build.shared_account.as_ref().and_then(|_| shares(&compose.request)),
+            generation: None,
         })
     }
 
@@ -89,6 +93,7 @@ impl ImageFacts {
     pub fn known_as(mut self, image: &ResolvedImage) -> ImageFacts {
         self.architecture = image.architecture.or(self.architecture);
         self.region = image.region.clone().or(self.region);
+        self.generation = image.generation.clone().or(self.generation);
         self
     }
 }

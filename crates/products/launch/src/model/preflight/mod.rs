@@ -113,7 +113,9 @@ impl Preflight<'_> {
             field_errors
                 .push(Flaw::new("region", message).hint(format!("choose one such as {}", known.join(", "))));
         }
-        if let Some(home) = self.image.region.as_ref().filter(|home| *home != region) {
+        let (own, _) = (self.provider.spec().split_zone)(region);
+        let is_elsewhere = |home: &&String| !home.eq_ignore_ascii_case(region) && *home != own;
+        if let Some(home) = self.image.region.as_ref().filter(is_elsewhere) {
             let message = format!("the image is in {home} and cannot be launched in {}", quoted(region));
             field_errors.push(Flaw::new("region", message).hint(format!("choose {home}")));
         }
@@ -136,10 +138,15 @@ impl Preflight<'_> {
                     .hint("choose one of the instance types that are listed for the region")
             });
         };
-        let image = self.image.architecture.filter(|architecture| *architecture != entry.architecture)?;
-        let (has, needs) = (entry.architecture.as_str(), image.as_str());
-        let message = format!("{name} is {has}, and the image is made for {needs}");
-        Some(Flaw::new("instance_type", message).hint(format!("choose a type with architecture {needs}")))
+        if let Some(needs) = self.image.architecture.filter(|needs| *needs != entry.architecture) {
+            let (has, needs) = (entry.architecture.as_str(), needs.as_str());
+            let message = format!("{name} is {has}, and the image is made for {needs}");
+            let hint = format!("choose a type with architecture {needs}");
+            return Some(Flaw::new("instance_type", message).hint(hint));
+        }
+        let needs = self.image.generation.as_ref().filter(|needs| !entry.starts(needs))?;
+        let message = format!("{name} does not start images of generation {needs}");
+        Some(Flaw::new("instance_type", message).hint(format!("choose a type with generation {needs}")))
     }
 
     fn entry(&self, name: &str) -> Option<&TypeEntry> {

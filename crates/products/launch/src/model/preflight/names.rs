@@ -6,9 +6,6 @@ use cloud::spec::{Rule, is_id};
 use crate::model::api_error::Flaw;
 use crate::model::params::LaunchParameters;
 
-/// What AWS allows for one network interface.
-const SECURITY_GROUPS_MAX: usize = 5;
-
 /// Whether every text has the form that the cloud knows.
 pub(crate) fn check(provider: ProviderKind, parameters: &LaunchParameters) -> Vec<Flaw> {
     let names = &provider.spec().names;
@@ -33,13 +30,19 @@ pub(crate) fn check(provider: ProviderKind, parameters: &LaunchParameters) -> Ve
     let no_choice = || format!("must be left out: it cannot be chosen at {provider}");
     let subnet = parameters.subnet.as_deref();
     field_errors.extend(subnet.and_then(|text| chosen("subnet", names.subnet.as_ref(), text, no_choice)));
-    if parameters.security_groups.len() > SECURITY_GROUPS_MAX {
-        let message = format!("must be at most {SECURITY_GROUPS_MAX}");
+    let most = names.security_groups_max;
+    if most > 0 && parameters.security_groups.len() > most {
+        let message = format!("must be at most {most}");
         field_errors.push(Flaw::new("security_groups", message).hint("put the rules into fewer groups"));
     }
     let group = names.security_group.as_ref();
     let mut groups = parameters.security_groups.iter();
     field_errors.extend(groups.find_map(|text| chosen("security_groups", group, text, no_choice)));
+    let resource_group = parameters.resource_group.as_deref();
+    field_errors.extend(resource_group.and_then(|text| {
+        let none = || format!("must be left out: {provider} has no resource groups");
+        chosen("resource_group", names.resource_group.as_ref(), text, none)
+    }));
     field_errors
 }
 

@@ -162,11 +162,11 @@ fn resolve(op: &Operation<Launch>, compose: &Compose) -> Result<Option<ResolvedI
         UploadStatus::Failure => return Err("the image could not be uploaded".to_owned()),
         UploadStatus::Success => {}
     }
-    let id = (provider.spec().build.image_id)(&|name| option(upload, name));
+    let id = (provider.spec().build.image_id)(&|name| option(upload, name).or_else(|| asked(compose, name)));
     let id = id.ok_or_else(|| "the Image Builder does not name the image".to_owned())?;
     let spec = provider.spec();
     let region = spec.is_regional.then(|| option(upload, "region").unwrap_or_else(|| spec.home.to_owned()));
-    Ok(Some(ResolvedImage { id, architecture: compose.architecture, region }))
+    Ok(Some(ResolvedImage { id, architecture: compose.architecture, region, generation: None }))
 }
 
 fn option(upload: &Upload, name: &str) -> Option<String> {
@@ -176,6 +176,12 @@ fn option(upload: &Upload, name: &str) -> Option<String> {
         .and_then(|value| value.as_str())
         .filter(|text| !text.is_empty())
         .map(str::to_owned)
+}
+
+/// What the request said, where the answer leaves it out.
+fn asked(compose: &Compose, name: &str) -> Option<String> {
+    let options = compose.request.pointer("/image_requests/0/upload_request/options")?;
+    options.get(name)?.as_str().filter(|text| !text.is_empty()).map(str::to_owned)
 }
 
 /// Longer with every look, and a little different for every launch.

@@ -59,13 +59,14 @@ impl CheckAccount {
             let cause = format!("image {} is not available yet", image.id).into();
             return Err(Halt::Retry { after: None, cause });
         }
-        let known = op.state.image.as_ref();
+        let (known, parameters) = (op.state.image.as_ref(), parameters(op)?);
         let resolved = ResolvedImage {
             id: image.id,
             architecture: image.architecture.or(known.and_then(|known| known.architecture)),
-            region: Some(parameters(op)?.region.clone()),
+            region: Some(image.region.unwrap_or_else(|| parameters.region.clone())),
+            generation: image.generation,
         };
-        let fits = preflight::check(&self.launches, &op.params, parameters(op)?, Some(&resolved));
+        let fits = preflight::check(&self.launches, &op.params, parameters, Some(&resolved));
         if let Err(field_errors) = fits {
             return Err(refuse(op, with_field_errors(name, &field_errors)));
         }

@@ -45,7 +45,8 @@ impl FetchAddresses {
         let ids: Vec<String> = op.state.instances.iter().map(|tracked| tracked.instance.id.clone()).collect();
         let described = reach.provider.describe(&reach.place(), &ids).await?;
         let tagged = reach.provider.find(&reach.place(), &sought(op)).await?;
-        let both = described.into_iter().chain(tagged);
+        // A list may leave out the addresses.
+        let both = tagged.into_iter().chain(described);
         let by_id: BTreeMap<String, CloudInstance> = both.map(|one| (one.id.clone(), one)).collect();
         Ok(by_id.into_values().collect())
     }
@@ -86,7 +87,7 @@ impl FetchAddresses {
             return Ok(());
         }
         let is_left = match parts::sweep(op, reach).await {
-            Ok(left) => left.iter().any(|part| part.kind.is_of_instance()),
+            Ok(left) => left.iter().any(|part| part.kind.precedes_instance()),
             Err(error) => error.may_heal(),
         };
         if is_left {

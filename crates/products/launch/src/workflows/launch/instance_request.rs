@@ -77,6 +77,7 @@ pub(crate) fn dry_run(op: &Operation<Launch>) -> Result<InstanceRequest, Halt> {
         key: key_material(op, parameters),
         subnet: parameters.subnet.clone(),
         security_groups: parameters.security_groups.clone(),
+        resource_group: parameters.resource_group.clone(),
         tags,
         ..InstanceRequest::new(launch_tag(op))
     })
