@@ -1,6 +1,7 @@
 //! Launches against the external systems of the sandbox, over sockets.
 
 mod cloud;
+mod clouds;
 mod failures;
 mod image_events;
 mod keys;

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use ::launch::model::admit;
+use ::launch::model::cloud::ProviderKind;
 use ::launch::model::params::{LaunchRequest, RequestedImage};
 use ::launch::model::profile::{OnLaunchFailure, Surface};
 use ::launch::model::record::LaunchRecord;
@@ -18,14 +19,14 @@ use uuid::Uuid;
 
 use super::site::{LaunchSite, build_and_launch, build_and_wait, launch_only, nothing, parameters};
 
-struct LaunchTest {
-    site: LaunchSite,
+pub(super) struct LaunchTest {
+    pub(super) site: LaunchSite,
     ask: fn() -> LaunchRequest,
     asked: Mutex<LaunchRequest>,
 }
 
 impl LaunchTest {
-    async fn of(ask: fn() -> LaunchRequest) -> LaunchTest {
+    pub(super) async fn of(ask: fn() -> LaunchRequest) -> LaunchTest {
         LaunchTest { site: LaunchSite::start().await, ask, asked: Mutex::new(ask()) }
     }
 
@@ -71,8 +72,11 @@ impl WorkflowTest for LaunchTest {
     }
 
     fn attempts(&self) -> Vec<&'static str> {
-        match self.asked().image {
-            RequestedImage::Build { .. } => {
+        let asked = self.asked();
+        match (asked.provider, asked.image) {
+            (ProviderKind::Azure, _) => vec!["prepare_network.called", "launch_instances.called"],
+            (ProviderKind::Gcp, _) => vec!["launch_instances.called"],
+            (_, RequestedImage::Build { .. }) => {
                 vec!["submit_build.called", "upload_public_key.called", "launch_instances.called"]
             }
             _ => vec!["upload_public_key.called", "launch_instances.called"],
