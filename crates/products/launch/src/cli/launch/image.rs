@@ -258,7 +258,7 @@ mod tests {
         assert_eq!(
             full["image_requests"][0]["upload_request"],
             json!({"type": "gcp", "options": {}}),
-            "nobody to share it with"
+            "no account to share it with"
         );
         assert_eq!(
             (&full["image_name"], &full["customizations"]["packages"][0]),

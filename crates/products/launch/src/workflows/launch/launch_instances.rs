@@ -34,9 +34,9 @@ impl Fact for Generation {
 
 /// The generation for which the cloud has begun, and says to come back. Further calls are only to ask how far it is.
 #[derive(PartialEq, Eq, Serialize, Deserialize)]
-struct Begun(u32);
+struct BegunGeneration(u32);
 
-impl Fact for Begun {
+impl Fact for BegunGeneration {
     const KEY: &'static str = "launch_instances.begun";
 }
 
@@ -115,8 +115,8 @@ impl LaunchInstances {
         let token = op.idempotency_key(&format!("instances-{generation}"));
         let place = reach.place();
         let call = reach.provider.create(&place, instance_request, &token);
-        let begun = Begun(generation);
-        let has_begun = op.recall::<Begun>()?.as_ref() == Some(&begun);
+        let begun = BegunGeneration(generation);
+        let has_begun = op.recall::<BegunGeneration>()?.as_ref() == Some(&begun);
         let answer = if has_begun {
             call.await
         } else {
