@@ -169,6 +169,11 @@ pub fn is_id(text: &str) -> bool {
     (1..=ID_CHARS_MAX).contains(&text.len()) && text.bytes().all(is_plain)
 }
 
+/// The id of an instance: that of Azure is a path.
+pub fn is_instance_id(text: &str) -> bool {
+    is_id(text) || (text.starts_with('/') && is_address(text))
+}
+
 const ID_CHARS_MAX: usize = 128;
 /// A number is put behind the name of an instance.
 const PREFIX_CHARS_MAX: usize = 50;

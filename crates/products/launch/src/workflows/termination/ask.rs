@@ -1,7 +1,7 @@
 //! How the end of a machine is asked for, and how far it is.
 
 use api::Code;
-use cloud::spec::is_id;
+use cloud::spec::is_instance_id;
 use cloud::{InstanceState, ProviderKind};
 use engine::store::{Expect, ResourceQuery, ResourceRow};
 use engine::{Engine, OperationId, Phase, RecordWrites, Resource, Submission, SubmitError};
@@ -93,7 +93,7 @@ pub async fn find(
     instance_id: &str,
 ) -> Result<TerminatedInstance, LaunchApiError> {
     let missing = || LaunchApiError::not_found("such instance");
-    if !is_id(instance_id) {
+    if !is_instance_id(instance_id) {
         return Err(missing());
     }
     let query = ResourceQuery {
