@@ -29,6 +29,9 @@ pub struct State {
     pub reservation: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub instances: Vec<Tracked>,
+    /// The tag of all that was made beside the instances, for those who terminate them later.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub launch_tag: Option<String>,
     /// Whether the inventory shows the instances.
     #[serde(default)]
     pub registered: bool,

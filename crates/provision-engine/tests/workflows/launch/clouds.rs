@@ -9,6 +9,7 @@ use ::launch::model::params::{LaunchRequest, RequestedImage};
 use ::launch::model::profile::Partial;
 use ::launch::model::status::LaunchPhase;
 use ::launch::model::{LaunchSettings, Launches};
+use ::launch::workflows::termination::{self, TerminationProgress};
 use azure::Azure;
 use engine::{Phase, PhaseVerb};
 use google::Google;
@@ -161,6 +162,27 @@ async fn a_cancelled_launch_leaves_nothing_at_any_cloud() {
         let (_, view) = site.rests(&test_engine, begun).await;
         let ended = (view.stage, standing(&site).await);
         assert_eq!(ended, (LaunchPhase::Cancelled, BTreeMap::new()), "{}", asked.provider);
+    }
+    test_engine.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_is_left_once_all_instances_of_a_launch_are_terminated() {
+    let site = site(quick()).await;
+    let test_engine = site.test_engine().await;
+    for asked in [at_azure(2), at_google(2)] {
+        let begun = site.begin(&test_engine, &asked).await;
+        let (_, view) = site.rests(&test_engine, begun).await;
+        assert_eq!(view.stage, LaunchPhase::Succeeded, "{:?}", view.record.state);
+        for tracked in &view.record.state.instances {
+            let found = termination::find(&test_engine.engine, &asked.owner, &tracked.instance.id).await;
+            let id = termination::ask(&test_engine.engine, &asked.owner, &found.unwrap()).await.unwrap();
+            assert!(standing(&site).await.contains_key("vm") || asked.provider == ProviderKind::Gcp);
+            if let TerminationProgress::Terminating(id) = id {
+                test_engine.finished(id).await;
+            }
+        }
+        assert_eq!(standing(&site).await, BTreeMap::new(), "{}", asked.provider);
     }
     test_engine.close().await;
 }

@@ -137,6 +137,8 @@ impl LaunchInstances {
                     return Err(stop(op, NAME, CloudError::new(Category::Upstream, "", message)));
                 }
                 op.state.reservation = reservation.or(op.state.reservation.take());
+                let has_parts = !op.params.provider.spec().parts.is_empty();
+                op.state.launch_tag = has_parts.then(|| launch_tag(op));
                 track(op, instances);
                 done()
             }

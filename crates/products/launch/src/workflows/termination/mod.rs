@@ -2,6 +2,7 @@
 //! for each machine: who asks while one is under way has asked for that one.
 
 mod ask;
+mod delete_parts;
 mod note_in_record;
 mod record;
 mod terminate_instance;
@@ -72,5 +73,10 @@ impl Workflow for Terminate {
 pub fn plan(launches: &Arc<Launches>) -> Plan<Terminate> {
     Plan::new(OnFailure::Leave)
         .step(10, terminate_instance::TerminateInstance::new(launches))
+        .step_when(
+            |op| !op.params.provider.spec().parts.is_empty(),
+            15,
+            delete_parts::DeleteParts::new(launches),
+        )
         .step(20, note_in_record::NoteInRecord::new(launches))
 }

@@ -1,0 +1,69 @@
+//! Deletes what the launch made beside the machine, in clouds where it does not go by itself. What other machines of the
+//! launch need stays until the last of them is gone.
+
+use cloud::{CloudAccount, InstanceRequest};
+use engine::prelude::*;
+
+use super::Terminate;
+use crate::model::accounts::SourceError;
+use crate::model::numbers;
+use crate::model::record::LaunchRecord;
+use crate::model::settings::{LaunchSettings, Launches};
+
+pub(crate) struct DeleteParts {
+    launches: Arc<Launches>,
+}
+
+impl DeleteParts {
+    pub(crate) fn new(launches: &Arc<Launches>) -> DeleteParts {
+        DeleteParts { launches: Arc::clone(launches) }
+    }
+
+    /// What the launch asked for, as far as names follow from it. Nothing where the launch is forgotten, or was made by
+    /// a release that did not say.
+    async fn request(&self, op: &Operation<Terminate>) -> Result<Option<InstanceRequest>, Halt> {
+        let row = self.launches.store.resource(&LaunchRecord::resource(op.params.launch)).await;
+        let row = row.map_err(SourceError::from)?.filter(|row| row.kind == LaunchRecord::KIND);
+        let Some(row) = row else { return Ok(None) };
+        let record: LaunchRecord = numbers::read(&row).map_err(SourceError::from)?;
+        let Some((tag, parameters)) = record.state.launch_tag.zip(record.parameters) else { return Ok(None) };
+        Ok(Some(InstanceRequest {
+            name: parameters.name,
+            most: parameters.amount,
+            subnet: parameters.subnet,
+            security_groups: parameters.security_groups,
+            resource_group: parameters.resource_group,
+            ..InstanceRequest::new(tag)
+        }))
+    }
+}
+
+#[async_trait]
+impl Step<Terminate> for DeleteParts {
+    named!("delete_parts", "Deleting what belongs to the instance");
+
+    fn driver(&self) -> Option<&'static str> {
+        Some("cloud")
+    }
+
+    fn retries(&self) -> Option<RetryPolicy> {
+        let LaunchSettings { retry_first: first, undo_patience: budget, .. } = self.launches.settings;
+        Some(RetryPolicy { first, max: first * 30, budget })
+    }
+
+    async fn run(&self, op: &mut Operation<Terminate>) -> Outcome {
+        let Some(request) = self.request(op).await? else { return done() };
+        let params = &op.params;
+        let Some(provider) = self.launches.providers.get(&params.provider) else { return done() };
+        let account = self.launches.accounts.get(&params.owner, &params.source_id).await?;
+        let Some(account) = account else { return done() };
+        let session = op.id.to_string();
+        let place = CloudAccount { account: &account, region: &params.region, session: &session };
+        let left = provider.sweep(&place, &request).await?;
+        let others = provider.find(&place, &request).await?;
+        if left.is_empty() || others.iter().any(|one| !one.state.is_gone()) {
+            return done();
+        }
+        wait(self.launches.settings.instance_poll, format!("{} parts are being deleted", left.len()))
+    }
+}
