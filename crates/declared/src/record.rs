@@ -80,6 +80,11 @@ impl VersionRecord {
         let digest = digest.get(..16).unwrap_or(digest);
         format!("workflow:{workflow}@{version}-{digest}")
     }
+
+    /// As the first release of declared workflows named it.
+    pub(crate) fn first_name(workflow: &str, version: u32) -> String {
+        format!("workflow:{workflow}@{version}")
+    }
 }
 
 impl Resource for Head {

@@ -134,8 +134,18 @@ impl Declarations {
         workflow: &str,
         line: &VersionLine,
     ) -> Result<Option<VersionRecord>, StoreError> {
-        let row = self.engine.resource(&VersionRecord::name(workflow, line.version, &line.digest)).await?;
-        let row = row.filter(|row| row.kind == VersionRecord::KIND && row.gone_at.is_none());
-        Ok(row.and_then(|row| serde_json::from_str(&row.record).ok()))
+        let names = [
+            VersionRecord::name(workflow, line.version, &line.digest),
+            VersionRecord::first_name(workflow, line.version),
+        ];
+        for name in names {
+            let row = self.engine.resource(&name).await?;
+            let row = row.filter(|row| row.kind == VersionRecord::KIND && row.gone_at.is_none());
+            let record = row.and_then(|row| serde_json::from_str::<VersionRecord>(&row.record).ok());
+            if let Some(record) = record.filter(|record| record.digest == line.digest) {
+                return Ok(Some(record));
+            }
+        }
+        Ok(None)
     }
 }

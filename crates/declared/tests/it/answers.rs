@@ -15,26 +15,26 @@ async fn open(service: &StepService) -> TestEngine {
     TestEngine::open(builder.workflow(plan(service)), None).await
 }
 
-async fn submit(house: &TestEngine) -> OperationId {
-    house.submit("acme.database", None, json!({"team": "red", "password": "hunter2"})).await
+async fn submit(test_engine: &TestEngine) -> OperationId {
+    test_engine.submit("acme.database", None, json!({"team": "red", "password": "hunter2"})).await
 }
 
 async fn end(instead: Instead) -> (StepService, Inspection) {
     let service = StepService::start().await;
     service.next("create", instead);
-    let house = open(&service).await;
-    let id = submit(&house).await;
-    let ended = house.finished(id).await;
-    house.close().await;
+    let test_engine = open(&service).await;
+    let id = submit(&test_engine).await;
+    let ended = test_engine.finished(id).await;
+    test_engine.close().await;
     (service, ended)
 }
 
 #[tokio::test]
 async fn a_call_tells_what_the_contract_says_and_secrets_only_where_they_are_named() {
     let service = StepService::start().await;
-    let house = open(&service).await;
-    let id = submit(&house).await;
-    let ended = house.finished(id).await;
+    let test_engine = open(&service).await;
+    let id = submit(&test_engine).await;
+    let ended = test_engine.finished(id).await;
     assert_eq!(ended.shown.summary.phase, Phase::Succeeded);
     let calls = service.calls();
     let create = calls.iter().find(|call| call["step"] == "create").unwrap();
@@ -64,7 +64,7 @@ async fn a_call_tells_what_the_contract_says_and_secrets_only_where_they_are_nam
     }
     let shown = masked(serde_json::from_str(&ended.shown.params).unwrap());
     assert_eq!(shown["password"], "<sealed>");
-    house.close().await;
+    test_engine.close().await;
 }
 
 #[tokio::test]
@@ -125,14 +125,14 @@ async fn a_service_that_never_answers_uses_up_its_saved_budget() {
         service.next("run create", Instead::Status(503, ""));
     }
     let text = declaration(&service.url).replace("within: 2s", "within: 30ms");
-    let (house, declarations, _) = world().await;
+    let (test_engine, declarations, _) = world().await;
     declare(&declarations, &text).await;
-    let id = submit(&house).await;
-    let ended = house.finished(id).await;
+    let id = submit(&test_engine).await;
+    let ended = test_engine.finished(id).await;
     assert_eq!(ended.shown.summary.phase, Phase::Undone);
     let cause = ended.memory.last_error.unwrap().cause.to_string();
     assert!(cause.contains("gave up after"), "{cause}");
-    house.close().await;
+    test_engine.close().await;
 }
 
 #[tokio::test]
@@ -143,51 +143,51 @@ async fn a_wait_is_polled_and_shows_its_progress_and_a_skip_its_reason() {
         service.next("create", Instead::Answer(waits.clone()));
     }
     service.next("finish", Instead::Answer(json!({"outcome": "skip", "reason": "finished before"})));
-    let house = open(&service).await;
-    let id = submit(&house).await;
-    let ended = house.finished(id).await;
+    let test_engine = open(&service).await;
+    let id = submit(&test_engine).await;
+    let ended = test_engine.finished(id).await;
     assert_eq!(ended.shown.summary.phase, Phase::Succeeded);
     assert_eq!(ended.memory.unneeded["finish"].as_str(), "finished before");
-    let waited = house.journal(id).await.into_iter().filter(|event| event.body.kind() == "waited");
+    let waited = test_engine.journal(id).await.into_iter().filter(|event| event.body.kind() == "waited");
     let waited: Vec<String> = waited.map(|event| event.body.to_text()).collect();
     assert_eq!(waited.len(), 1, "five polls with the same answer are one event: {waited:?}");
     assert!(waited[0].contains("40 %: it boots"), "{waited:?}");
     let calls = service.calls();
     let last = calls.iter().rfind(|call| call["step"] == "create").unwrap();
     assert_eq!(last["own"]["facts"]["id"], "db-7");
-    house.close().await;
+    test_engine.close().await;
 }
 
 #[tokio::test]
 async fn a_signal_ends_a_wait_whenever_it_comes_and_reaches_no_other_operation() {
-    let (house, declarations, _) = world().await;
+    let (test_engine, declarations, _) = world().await;
     let service = StepService::start().await;
     declare(&declarations, &declaration(&service.url)).await;
     let waits = || Instead::Answer(json!({"outcome": "wait", "signal": "approved", "within": "1h"}));
     service.next("create", waits());
-    let one = submit(&house).await;
-    house.until(one, |phase| phase == Phase::Waiting).await;
+    let one = submit(&test_engine).await;
+    test_engine.until(one, |phase| phase == Phase::Waiting).await;
     service.next("create", waits());
-    let other = house.submit("acme.database", None, json!({"team": "blue"})).await;
-    house.until(other, |phase| phase == Phase::Waiting).await;
+    let other = test_engine.submit("acme.database", None, json!({"team": "blue"})).await;
+    test_engine.until(other, |phase| phase == Phase::Waiting).await;
     let woke =
-        declarations.signal(&house.inspect(one).await, "approved", json!({"by": "ann"})).await.unwrap();
+        declarations.signal(&test_engine.inspect(one).await, "approved", json!({"by": "ann"})).await.unwrap();
     assert_eq!(woke, 1);
-    assert_eq!(house.finished(one).await.shown.summary.phase, Phase::Succeeded);
+    assert_eq!(test_engine.finished(one).await.shown.summary.phase, Phase::Succeeded);
     let calls = service.calls();
     let told = calls.iter().rfind(|call| call["step"] == "create").unwrap();
     assert_eq!(told["signal"], json!({"key": "approved", "payload": {"by": "ann"}}));
-    assert_eq!(house.inspect(other).await.shown.summary.phase, Phase::Waiting);
+    assert_eq!(test_engine.inspect(other).await.shown.summary.phase, Phase::Waiting);
     let token = calls[0]["signal_token"].as_str().unwrap();
-    let (mine, others) = (house.inspect(one).await, house.inspect(other).await);
+    let (mine, others) = (test_engine.inspect(one).await, test_engine.inspect(other).await);
     assert!(declarations.opens(&mine, token) && !declarations.opens(&others, token));
     assert!(!declarations.opens(&mine, "sealed:1:k1:AAAA") && !declarations.opens(&mine, "pe_nonsense"));
-    house.close().await;
+    test_engine.close().await;
 }
 
 #[tokio::test]
 async fn a_limit_lets_no_more_calls_through_at_a_time() {
-    let (house, declarations, _) = world().await;
+    let (test_engine, declarations, _) = world().await;
     let service = StepService::start().await;
     let text = declaration(&service.url)
         .replace("timeout: 300ms, sees", "timeout: 20s, sees")
@@ -195,7 +195,7 @@ async fn a_limit_lets_no_more_calls_through_at_a_time() {
     declare(&declarations, &text).await;
     service.next("create", Instead::Hang);
     for team in ["aa", "bb", "cc"] {
-        house.submit("acme.database", None, json!({"team": team})).await;
+        test_engine.submit("acme.database", None, json!({"team": team})).await;
     }
     let creates = || service.trace().iter().filter(|line| *line == "run create").count();
     while service.trace().iter().filter(|line| *line == "run look").count() < 3 {
@@ -203,5 +203,5 @@ async fn a_limit_lets_no_more_calls_through_at_a_time() {
     }
     tokio::time::sleep(Duration::from_millis(200)).await;
     assert_eq!(creates(), 1, "the others wait for the one that hangs");
-    house.engine.stop(Duration::ZERO).await;
+    test_engine.engine.stop(Duration::ZERO).await;
 }

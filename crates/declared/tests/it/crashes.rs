@@ -52,9 +52,9 @@ async fn an_answer_that_is_lost_at_any_call_doubles_nothing() {
             let text = text.replace("timeout: 300ms, sees", "sees");
             let plan = compile_quick(&text);
             service.next(lost, instead);
-            let house = TestEngine::open(TestEngine::plan(store(), clock()).workflow(plan), None).await;
-            let id = house.submit("acme.database", None, params()).await;
-            let ended = house.finished(id).await;
+            let test_engine = TestEngine::open(TestEngine::plan(store(), clock()).workflow(plan), None).await;
+            let id = test_engine.submit("acme.database", None, params()).await;
+            let ended = test_engine.finished(id).await;
             assert_eq!(ended.shown.summary.phase, Phase::Succeeded, "{lost}: {:?}", ended.memory.last_error);
             assert_eq!(service.made(), ["reserve", "create", "grow", "finish"], "{lost}");
             let keys: Vec<Value> = service
@@ -64,7 +64,7 @@ async fn an_answer_that_is_lost_at_any_call_doubles_nothing() {
                 .map(|call| call["idempotency_key"].clone())
                 .collect();
             assert_eq!((keys.len(), &keys[0]), (2, &keys[1]), "the same key for each attempt of {lost}");
-            house.close().await;
+            test_engine.close().await;
         }
     }
 }
@@ -74,14 +74,15 @@ async fn an_answer_that_is_lost_at_any_call_doubles_nothing() {
 async fn an_answer_to_undo_that_is_lost_leaves_nothing() {
     for lost in ["reserve", "create", "grow"] {
         let service = StepService::start().await;
-        let house = TestEngine::open(TestEngine::plan(store(), clock()).workflow(plan(&service)), None).await;
+        let test_engine =
+            TestEngine::open(TestEngine::plan(store(), clock()).workflow(plan(&service)), None).await;
         service.next("finish", Instead::Answer(json!({"outcome": "fail", "reason": "no room"})));
         service.next(&format!("undo {lost}"), Instead::DoAndCut);
-        let id = house.submit("acme.database", None, params()).await;
-        let ended = house.finished(id).await;
+        let id = test_engine.submit("acme.database", None, params()).await;
+        let ended = test_engine.finished(id).await;
         assert_eq!(ended.shown.summary.phase, Phase::Undone, "{lost}");
         assert!(service.standing().is_empty(), "{lost} left {:?}", service.standing());
-        house.close().await;
+        test_engine.close().await;
     }
 }
 
@@ -116,13 +117,13 @@ async fn what_must_happen_once_waits_for_a_person_when_its_answer_is_lost() {
     ] {
         let service = StepService::start().await;
         service.next("create", instead);
-        let house = TestEngine::open(
+        let test_engine = TestEngine::open(
             TestEngine::plan(store(), clock()).workflow(compile_quick(&text(&service.url))),
             None,
         )
         .await;
-        let id = house.submit("acme.database", None, params()).await;
-        let rests = house.until(id, |phase| phase == Phase::Stuck || phase.is_final()).await;
+        let id = test_engine.submit("acme.database", None, params()).await;
+        let rests = test_engine.until(id, |phase| phase == Phase::Stuck || phase.is_final()).await;
         if is_unknown {
             assert_eq!(rests.shown.summary.phase, Phase::Stuck);
             let cause = rests.memory.stuck.unwrap().cause.to_string();
@@ -132,9 +133,9 @@ async fn what_must_happen_once_waits_for_a_person_when_its_answer_is_lost() {
                 1,
                 "never by itself"
             );
-            house.engine.ask(id, PhaseVerb::Retry, "ann", "it did not happen").await.unwrap();
+            test_engine.engine.ask(id, PhaseVerb::Retry, "ann", "it did not happen").await.unwrap();
         }
-        assert_eq!(house.finished(id).await.shown.summary.phase, Phase::Succeeded);
-        house.close().await;
+        assert_eq!(test_engine.finished(id).await.shown.summary.phase, Phase::Succeeded);
+        test_engine.close().await;
     }
 }

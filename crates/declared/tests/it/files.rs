@@ -14,7 +14,7 @@ use crate::service::{SECRET, StepService, declaration, world};
 
 #[tokio::test]
 async fn a_file_is_read_when_it_changes_and_a_wrong_one_keeps_the_version_before() {
-    let (house, declarations, _) = world().await;
+    let (test_engine, declarations, _) = world().await;
     let service = StepService::start().await;
     let dir = tempfile::tempdir().unwrap();
     let (file, secret) = (dir.path().join("acme.yaml"), dir.path().join("acme.secret"));
@@ -31,8 +31,8 @@ async fn a_file_is_read_when_it_changes_and_a_wrong_one_keeps_the_version_before
     assert_eq!(declarations.file_errors(), []);
     let version = || declarations.get("acme.database").unwrap().head.offered;
     assert_eq!(version(), Some(1));
-    let id = house.submit("acme.database", None, json!({"team": "red"})).await;
-    house.finished(id).await;
+    let id = test_engine.submit("acme.database", None, json!({"team": "red"})).await;
+    test_engine.finished(id).await;
     fs::write(&file, text.replace("weight: 10", "weight: 0 ")).unwrap();
     folder.look(&declarations).await;
     let error = declarations.file_errors().remove(0);
@@ -51,8 +51,8 @@ async fn a_file_is_read_when_it_changes_and_a_wrong_one_keeps_the_version_before
     fs::remove_file(&file).unwrap();
     folder.look(&declarations).await;
     assert_eq!(version(), None, "no new operation");
-    assert!(house.engine.workflow("acme.database").is_none());
-    house.close().await;
+    assert!(test_engine.engine.workflow("acme.database").is_none());
+    test_engine.close().await;
 }
 
 fn write(dir: &Path, text: &str) {
@@ -62,7 +62,7 @@ fn write(dir: &Path, text: &str) {
 
 #[tokio::test]
 async fn a_replica_that_starts_with_an_older_file_does_not_bring_it_back() {
-    let (house, declarations, store) = world().await;
+    let (test_engine, declarations, store) = world().await;
     let service = StepService::start().await;
     let first = declaration(&service.url) + "secret_file: acme.secret\n";
     let second = first.replace("deadline: 2h", "deadline: 3h");
@@ -103,5 +103,5 @@ async fn a_replica_that_starts_with_an_older_file_does_not_bring_it_back() {
     Folder::new(b.path().to_owned()).look(&others).await;
     assert_eq!(offered(&others).await, Some(5), "a process that is alone takes what its folder has");
     other.close().await;
-    house.close().await;
+    test_engine.close().await;
 }

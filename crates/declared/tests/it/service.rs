@@ -195,9 +195,10 @@ pub(crate) fn front() -> Arc<Front> {
 /// An engine without a workflow, its declarations, and its store.
 pub(crate) async fn world() -> (TestEngine, Arc<Declarations>, Arc<MemoryStore>) {
     let store = Arc::new(MemoryStore::new());
-    let house = TestEngine::open(TestEngine::plan(store.clone(), Arc::new(WallClock)), None).await;
-    let declarations = Declarations::new(house.engine.clone(), StepClient::new(Reach::default()).unwrap());
-    (house, declarations, store)
+    let test_engine = TestEngine::open(TestEngine::plan(store.clone(), Arc::new(WallClock)), None).await;
+    let declarations =
+        Declarations::new(test_engine.engine.clone(), StepClient::new(Reach::default()).unwrap());
+    (test_engine, declarations, store)
 }
 
 pub(crate) async fn declare(declarations: &Declarations, text: &str) -> declared::Saved {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use declared::{Declarations, DeclareError, Reach, Source, StepClient};
+use engine::store::{Expect, RecordUpdate};
 use engine::{Phase, SubmitError, WallClock};
 use serde_json::{Value, json};
 use testing::TestEngine;
@@ -12,7 +13,7 @@ use crate::service::{Instead, SECRET, StepService, declaration, declare, world};
 
 #[tokio::test]
 async fn a_hundred_operations_end_with_their_own_versions_through_a_change_and_a_rollback() {
-    let (house, declarations, _) = world().await;
+    let (test_engine, declarations, _) = world().await;
     let service = StepService::start().await;
     let first = declaration(&service.url);
     let second = first.replace("name: create,", "name: build,").replace("has create.key", "has build.key");
@@ -28,11 +29,11 @@ async fn a_hundred_operations_end_with_their_own_versions_through_a_change_and_a
                 .chars()
                 .map(|c| if c.is_ascii_digit() { char::from(b'a' + c as u8 - b'0') } else { c })
                 .collect();
-            ids.push((version, house.submit("acme.database", None, json!({"team": team})).await));
+            ids.push((version, test_engine.submit("acme.database", None, json!({"team": team})).await));
         }
     }
     for (version, id) in ids {
-        let ended = house.finished(id).await;
+        let ended = test_engine.finished(id).await;
         assert_eq!(ended.shown.summary.phase, Phase::Succeeded, "{:?}", ended.memory.last_error);
         assert_eq!(ended.memory.version(), Some(version));
         assert_eq!(ended.memory.done.contains("build"), version == 2, "{version}");
@@ -42,12 +43,47 @@ async fn a_hundred_operations_end_with_their_own_versions_through_a_change_and_a
         assert!(call["step"] != "build" || version == 2, "{call}");
         assert!(call["step"] != "create" || version != 2, "{call}");
     }
-    house.close().await;
+    test_engine.close().await;
+}
+
+/// The first release named the content of a version by its number alone.
+#[tokio::test]
+async fn a_version_that_the_first_release_saved_is_still_found() {
+    let (test_engine, declarations, store) = world().await;
+    let service = StepService::start().await;
+    declare(&declarations, &declaration(&service.url)).await;
+    let digest = declarations.get("acme.database").unwrap().head.line(1).unwrap().digest.clone();
+    let place = format!("workflow:acme.database@1-{}", &digest[..16]);
+    let row = test_engine.engine.resource(&place).await.unwrap().unwrap();
+    let update = |gone_at| RecordUpdate {
+        kind: row.kind.clone(),
+        record: row.record.clone(),
+        labels: Vec::new(),
+        gone_at,
+        due_at: None,
+    };
+    let first = test_engine.engine.write_resource(
+        "workflow:acme.database@1",
+        &row.tenant,
+        Expect::Absent,
+        Some(update(None)),
+    );
+    assert!(first.await.unwrap());
+    let gone = Some(update(Some(test_engine.engine.now())));
+    let moved = test_engine.engine.write_resource(&place, &row.tenant, Expect::Version(row.version), gone);
+    assert!(moved.await.unwrap());
+    let other = TestEngine::open(TestEngine::plan(store, Arc::new(WallClock)), None).await;
+    let others = Declarations::new(other.engine.clone(), StepClient::new(Reach::default()).unwrap());
+    others.read_changes().await.unwrap();
+    let id = other.submit("acme.database", None, json!({"team": "red"})).await;
+    assert_eq!(other.finished(id).await.shown.summary.phase, Phase::Succeeded);
+    other.close().await;
+    test_engine.close().await;
 }
 
 #[tokio::test]
 async fn a_replica_learns_of_a_declaration_through_the_database() {
-    let (house, declarations, store) = world().await;
+    let (test_engine, declarations, store) = world().await;
     let service = StepService::start().await;
     let other = TestEngine::open(TestEngine::plan(store, Arc::new(WallClock)), None).await;
     let client = StepClient::new(Reach::default()).unwrap();
@@ -71,12 +107,12 @@ async fn a_replica_learns_of_a_declaration_through_the_database() {
     let refused = other.engine.submit_json(command).await;
     assert!(matches!(refused, Err(SubmitError::UnknownWorkflow { .. })), "{refused:?}");
     other.close().await;
-    house.close().await;
+    test_engine.close().await;
 }
 
 #[tokio::test]
 async fn old_versions_are_forgotten_unless_an_operation_needs_them() {
-    let (house, declarations, _) = world().await;
+    let (test_engine, declarations, _) = world().await;
     let service = StepService::start().await;
     let text =
         |number: u32| declaration(&service.url).replace("deadline: 2h", &format!("deadline: {number}h"));
@@ -88,21 +124,21 @@ async fn old_versions_are_forgotten_unless_an_operation_needs_them() {
     assert_eq!(head.versions.len(), 11, "the last ten for people, and the one in force");
     assert!(declarations.version("acme.database", 1).await.unwrap().is_none());
     assert!(declarations.version("acme.database", 39).await.unwrap().is_some());
-    assert!(house.engine.workflow_version("acme.database", Some(1)).is_none());
-    let id = house.submit("acme.database", None, json!({"team": "red"})).await;
-    house.finished(id).await;
+    assert!(test_engine.engine.workflow_version("acme.database", Some(1)).is_none());
+    let id = test_engine.submit("acme.database", None, json!({"team": "red"})).await;
+    test_engine.finished(id).await;
     for number in 41..=60 {
         declare(&declarations, &text(number)).await;
     }
     let versions: Vec<u32> =
         declarations.get("acme.database").unwrap().head.versions.iter().map(|v| v.version).collect();
     assert!(versions.contains(&40), "an operation that can be started again needs it: {versions:?}");
-    house.close().await;
+    test_engine.close().await;
 }
 
 #[tokio::test]
 async fn params_are_checked_completed_and_never_repeated() {
-    let (house, declarations, _) = world().await;
+    let (test_engine, declarations, _) = world().await;
     let service = StepService::start().await;
     declare(&declarations, &declaration(&service.url)).await;
     let submit = async |params: Value, resource: Option<&str>| {
@@ -115,7 +151,7 @@ async fn params_are_checked_completed_and_never_repeated() {
             idempotency_key: None,
             queue: false,
         };
-        house.engine.submit_json(command).await.map_err(|error| error.to_string())
+        test_engine.engine.submit_json(command).await.map_err(|error| error.to_string())
     };
     for (params, part) in [
         (json!({"size": "small"}), "team is needed"),
@@ -137,12 +173,12 @@ async fn params_are_checked_completed_and_never_repeated() {
     assert_eq!(steps, ["reserve", "look", "create", "finish"], "size is small, and finish depends on a fact");
     assert_eq!(calls[3].depends_on.as_deref(), Some("create"));
     assert!(service.calls().is_empty(), "a dry run calls nothing");
-    house.close().await;
+    test_engine.close().await;
 }
 
 #[tokio::test]
 async fn sources_do_not_change_each_others_workflows_and_a_new_secret_is_no_new_version() {
-    let (house, declarations, _) = world().await;
+    let (test_engine, declarations, _) = world().await;
     let service = StepService::start().await;
     let declaration = declarations.check(&declaration(&service.url)).unwrap();
     let missing = declarations.declare(&declaration, None, "ann", &Source::Api).await.unwrap_err();
@@ -157,5 +193,5 @@ async fn sources_do_not_change_each_others_workflows_and_a_new_secret_is_no_new_
     let refused = declarations.withdraw("acme.database", "ann", &Source::Api).await.unwrap_err();
     assert!(refused.to_string().contains("a.yaml"), "{refused}");
     tokio::time::sleep(Duration::from_millis(1)).await;
-    house.close().await;
+    test_engine.close().await;
 }
