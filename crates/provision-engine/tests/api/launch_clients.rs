@@ -91,6 +91,31 @@ async fn fields_that_clients_read_are_there_when_they_are_empty() {
 }
 
 #[tokio::test]
+async fn reservations_at_azure_and_google_have_the_words_of_their_cloud() {
+    let (world, key) = world().await;
+    let image = "/subscriptions/4b9d213f-712f-4d17-a483-8a10bbe9df3a/resourceGroups/images/providers/\
+                 Microsoft.Compute/images/web";
+    let azure = json!({"pubkey_id": key, "source_id": "sandbox-azure", "amount": 1, "image_id": image,
+        "instance_size": "Standard_B2s", "location": "westeurope", "resource_group": "images", "name": "web",
+        "poweroff": false});
+    let google = json!({"pubkey_id": key, "source_id": "sandbox-gcp", "amount": 1,
+        "image_id": "projects/rhel-cloud/global/images/rhel-9-v20260101", "machine_type": "e2-medium",
+        "zone": "us-central1-a", "name_pattern": "web", "launch_template_id": "", "poweroff": false});
+    for (cloud, body, titles) in [
+        ("azure", azure, ["Prepare resource group", "Launch instance(s)"]),
+        ("gcp", google, ["Launch instance(s)", "Fetch instance(s) description"]),
+    ] {
+        let made = world.post(&format!("/reservations/{cloud}"), &body).await.is_ok().json;
+        let number = made["reservation_id"].as_i64().unwrap();
+        let mut expected = body;
+        expected["reservation_id"] = json!(number);
+        assert_eq!(made, expected);
+        let shown = world.get(&format!("/reservations/{number}")).await.is_ok().json;
+        assert_eq!((&shown["step_titles"], &shown["steps"]), (&json!(titles), &json!(2)));
+    }
+}
+
+#[tokio::test]
 async fn the_root_has_a_ping_and_the_description_for_all() {
     let world = launch_world().await;
     for slash in ["", "/"] {
