@@ -1,4 +1,4 @@
-//! Launches: the way from an image to machines, images, and the inventory.
+//! Launches: the way from an image to instances, images, and the inventory.
 
 mod images;
 mod inventory;
@@ -28,7 +28,7 @@ pub fn pages(pages: &mut Pages) {
         section: &new::SECTION,
         name: "launch",
         title: "Build and launch",
-        about: "Builds an image, uploads a key, and launches two machines of it in a cloud account.",
+        about: "Builds an image, uploads a key, and launches two instances of it in a cloud account.",
         button: "Start a launch",
         is_for: may_launch,
         start: |signed_in, name| Box::pin(try_it::start(signed_in, name)),

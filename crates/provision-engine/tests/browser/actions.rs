@@ -1,4 +1,4 @@
-//! What people make, change and take away with the pages: runtimes, machines, tokens and each other.
+//! What people make, change and take away with the pages: runtimes, instances, tokens and each other.
 
 use reqwest::Method;
 use serde_json::Value;
@@ -19,7 +19,7 @@ fn signed_in() -> (BrowserFixture, PageDriver) {
 fn the_first_screen_starts_one_of_each() {
     let (fixture, page_driver) = signed_in();
     let offers = [
-        ("Start a launch", "machines run"),
+        ("Start a launch", "instances are running"),
         ("Start a runtime", "succeeded"),
         ("Start a serverless runtime", "succeeded"),
     ];
@@ -106,7 +106,7 @@ fn a_runtime_is_made_from_a_form_bound_and_taken_down() {
 fn a_machine_is_terminated_in_the_inventory() {
     let (fixture, page_driver) = signed_in();
     page_driver.click_on(".offers button", "Start a launch");
-    page_driver.until_text("main", "machines run");
+    page_driver.until_text("main", "instances are running");
     page_driver.click_on("nav.menu a", "Inventory");
     page_driver.until_text("#now", "running");
     let machines = |state: &str| {
@@ -119,7 +119,7 @@ fn a_machine_is_terminated_in_the_inventory() {
     page_driver.click_on("#now button.danger", "Terminate");
     page_driver.until_text("dialog", "What is on it is lost.");
     page_driver.click_on("dialog button", "Terminate");
-    until("one machine less", || (machines("running") == before - 1).then_some(()));
+    until("one instance less", || (machines("running") == before - 1).then_some(()));
     page_driver.go("/console/inventory?state=running");
     page_driver.until_text("#now", "running");
     page_driver.expect_no_error();

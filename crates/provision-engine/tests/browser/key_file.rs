@@ -75,7 +75,7 @@ fn a_key_file_is_dropped_or_chosen_and_what_is_none_is_said() {
     }
     page_driver.click(ONWARD);
     until_launched(&page_driver);
-    until_machines_run(&fixture, &page_driver, "The machine runs");
+    until_machines_run(&fixture, &page_driver, "The instance is running");
     expect_machines(&fixture, &page_driver, 1);
 }
 

@@ -1,4 +1,4 @@
-//! From an image to machines: what people say on each page of the wizard, and what they see in the end.
+//! From an image to instances: what people say on each page of the wizard, and what they see in the end.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -98,7 +98,7 @@ pub(crate) fn until_built_by(fixture: &BrowserFixture, page_driver: &PageDriver)
     until("the image", || launch(fixture, page_driver)["build"]["compose"].as_str().map(str::to_owned))
 }
 
-/// Until the page says that machines run.
+/// Until the page says that instances are running.
 #[track_caller]
 pub(crate) fn until_machines_run(fixture: &BrowserFixture, page_driver: &PageDriver, words: &str) {
     until_or(
@@ -113,7 +113,7 @@ pub(crate) fn until_machines_run(fixture: &BrowserFixture, page_driver: &PageDri
     );
 }
 
-/// So many machines run and answer, and the page says where and how to log in.
+/// So many instances run and answer, and the page says where and how to log in.
 #[track_caller]
 pub(crate) fn expect_machines(fixture: &BrowserFixture, page_driver: &PageDriver, count: usize) {
     let made = launch(fixture, page_driver);

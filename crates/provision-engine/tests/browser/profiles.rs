@@ -1,4 +1,4 @@
-//! The other ways to wait for an image, each from the wizard to machines that answer. `wizard.rs` goes the first one.
+//! The other ways to wait for an image, each from the wizard to instances that answer. `wizard.rs` goes the first one.
 
 use serde_json::{Value, json};
 
@@ -50,7 +50,7 @@ fn the_one_who_expects_machines_in_the_inventory_finds_them_there() {
     page_driver.sign_in(&fixture.token);
     fill_in(&page_driver, |page_driver| say_where(page_driver, "2"));
     choose(&page_driver, "inventory", "show it in the inventory");
-    until_machines_run(&fixture, &page_driver, "2 machines run");
+    until_machines_run(&fixture, &page_driver, "2 instances are running");
     expect_machines(&fixture, &page_driver, 2);
     assert_eq!(step(&fixture, &page_driver, "register_in_inventory")["state"], "succeeded");
 
@@ -98,7 +98,7 @@ fn a_callback_and_words_that_come_later_bring_machines() {
     assert_eq!(launch(&fixture, &page_driver)["instances"], json!([]), "the image is not there yet");
 
     release(&fixture, &compose);
-    until_machines_run(&fixture, &page_driver, "2 machines run");
+    until_machines_run(&fixture, &page_driver, "2 instances are running");
     expect_machines(&fixture, &page_driver, 2);
     assert_eq!(told(&fixture), ["callback"]);
     page_driver.go("/console/images");
@@ -124,7 +124,7 @@ fn a_message_in_kafka_brings_machines() {
     look(&page_driver, "launch-waits-for-a-message");
     let next_look = builds()["next_attempt_at"].as_str().unwrap().to_owned();
     release(&fixture, &compose);
-    until_machines_run(&fixture, &page_driver, "The machine runs");
+    until_machines_run(&fixture, &page_driver, "The instance is running");
     expect_machines(&fixture, &page_driver, 1);
     assert_eq!(told(&fixture), ["event"]);
     let built = builds();

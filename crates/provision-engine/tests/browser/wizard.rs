@@ -1,4 +1,4 @@
-//! From an image to machines that answer, as a user does it who has read nothing.
+//! From an image to instances that answer, as a user does it who has read nothing.
 
 use reqwest::Method;
 use serde_json::json;
@@ -36,7 +36,7 @@ fn someone_who_has_read_nothing_comes_to_machines_that_answer() {
     page_driver.click(ONWARD);
     until_launched(&page_driver);
 
-    until_machines_run(&fixture, &page_driver, "machines run");
+    until_machines_run(&fixture, &page_driver, "instances are running");
     expect_machines(&fixture, &page_driver, 2);
     look(&page_driver, "launch-succeeded");
     keep(&page_driver, "launch", 900);
@@ -75,7 +75,7 @@ fn what_is_wrong_is_said_where_it_is_and_nothing_is_lost() {
     }
     page_driver.click(ONWARD);
     until_launched(&page_driver);
-    until_machines_run(&fixture, &page_driver, "The machine runs");
+    until_machines_run(&fixture, &page_driver, "The instance is running");
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn three_clicks_lead_from_home_to_a_launch() {
     page_driver.until_text("h2", "Review");
     page_driver.click(ONWARD);
     until_launched(&page_driver);
-    until_machines_run(&fixture, &page_driver, "The machine runs");
+    until_machines_run(&fixture, &page_driver, "The instance is running");
 }
 
 #[test]
@@ -154,7 +154,7 @@ fn a_launch_and_its_page_outlive_the_server() {
     fixture.turn(&format!("image-builder/composes/{compose}/release"), &json!({}));
     fixture.serve_again();
     until("the page without the notice", || page_driver.text("#offline").is_empty().then_some(()));
-    until_machines_run(&fixture, &page_driver, "machines run");
+    until_machines_run(&fixture, &page_driver, "instances are running");
     expect_machines(&fixture, &page_driver, 2);
 }
 
@@ -171,7 +171,7 @@ fn an_image_is_built_and_launched_without_a_script() {
     });
     page_driver.click(ONWARD);
     until_launched(&page_driver);
-    until("the machine", || (launch(&fixture, &page_driver)["state"] == "succeeded").then_some(()));
+    until("the instance", || (launch(&fixture, &page_driver)["state"] == "succeeded").then_some(()));
     let made = launch(&fixture, &page_driver);
     page_driver.go(&page_driver.path());
     page_driver.until_text("main", made["instances"][0]["detail"]["public_ipv4"].as_str().unwrap());

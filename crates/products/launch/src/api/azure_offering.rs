@@ -35,7 +35,7 @@ const ASSIGNMENTS: &str = "Microsoft.ManagedServices/registrationAssignments";
 /// Who is let into an account of Azure.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AzureOffering {
-    /// The tenant from which machines are launched.
+    /// The tenant from which instances are launched.
     pub tenant_id: String,
     /// The principal in it that launches them.
     pub principal_id: String,
@@ -112,7 +112,7 @@ pub(crate) async fn offering_template(
     }
     let offering = shared.api_parts.azure_offering.as_ref().ok_or_else(|| {
         error::not_found("template")
-            .hint("an operator must configure the tenant from which machines are launched")
+            .hint("an operator must configure the tenant from which instances are launched")
     })?;
     Ok((CORS, [(CACHE_CONTROL, "no-transform")], Json(offering.template(organisation))))
 }

@@ -1,4 +1,4 @@
-//! The API for launches: machines in clouds, made from images, in the words that clients of the hosted
+//! The API for launches: instances in clouds, made from images, in the words that clients of the hosted
 //! provisioning service know.
 //!
 //! The client that asks belongs to an organisation, and sees what belongs to it and nothing else. Who may do what is one

@@ -28,7 +28,7 @@ const MAX_AGE: Duration = Duration::from_mins(30);
 #[openapi(
     info(
         title = "provision-engine launches",
-        description = "Machines in clouds, made from images. Everything belongs to an organisation: a proxy that is \
+        description = "Instances in clouds, made from images. Everything belongs to an organisation: a proxy that is \
                        trusted names it in `X-Rh-Identity`, or a token does. Whatever is wrong is answered with \
                        `msg`, `error` and a stable `code`.",
         license(name = "Apache-2.0", identifier = "Apache-2.0"),

@@ -248,7 +248,7 @@ pub struct InstanceType {
     pub azure: Option<Generations>,
 }
 
-/// Which generations of machines a type of Azure can be.
+/// Which generations of instances a type of Azure can be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Generations {
     pub gen_v1: bool,

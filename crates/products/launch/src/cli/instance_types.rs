@@ -1,4 +1,4 @@
-//! `instance-types`: which kinds of machines a region has.
+//! `instance-types`: which kinds of instances a region has.
 
 use crate::api::wire::InstanceType;
 use anyhow::Result;

@@ -1,4 +1,4 @@
-//! Every machine that was launched.
+//! Every instance that was launched.
 
 use console::{ConsoleState, Section};
 

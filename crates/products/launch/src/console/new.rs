@@ -1,4 +1,4 @@
-//! The way from an image to machines, page by page, and what it needs: accounts and keys.
+//! The way from an image to instances, page by page, and what it needs: accounts and keys.
 
 use console::{ConsoleState, Section};
 

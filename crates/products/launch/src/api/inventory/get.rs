@@ -13,10 +13,10 @@ use super::wire::{InventoryInstance, Termination};
 use crate::api::error;
 use server::http::Failure;
 
-/// Shows one machine that was launched, with its state as the cloud has it now.
+/// Shows one instance that was launched, with its state as the cloud has it now.
 #[utoipa::path(
     get, path = "/inventory/{id}", tag = "inventory", operation_id = "get_instance",
-    params(("id" = String, Path, description = "The id of the machine in its cloud.")),
+    params(("id" = String, Path, description = "The id of the instance in its cloud.")),
     responses(
         (status = OK, body = InventoryInstance, description = "The machine."),
         (status = NOT_FOUND, body = wire::Error, description = "No launch of this organisation made it."),

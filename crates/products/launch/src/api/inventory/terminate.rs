@@ -12,12 +12,12 @@ use super::super::{LaunchShared, LaunchState, wire};
 use super::wire::Termination;
 use server::http::Failure;
 
-/// Terminates one machine of a launch that is over. To ask again is to ask for the same.
+/// Terminates one instance of a launch that is over. To ask again is to ask for the same.
 #[utoipa::path(
     delete, path = "/inventory/{id}", tag = "inventory", operation_id = "terminate_instance",
-    params(("id" = String, Path, description = "The id of the machine in its cloud.")),
+    params(("id" = String, Path, description = "The id of the instance in its cloud.")),
     responses(
-        (status = ACCEPTED, body = Termination, description = "It is asked; the machine shows when it is done."),
+        (status = ACCEPTED, body = Termination, description = "It is asked; the instance shows when it is done."),
         (status = NOT_FOUND, body = wire::Error, description = "No launch of this organisation made it."),
         (status = CONFLICT, body = wire::Error, description = "Its launch is under way: `launch_under_way`."),
     )

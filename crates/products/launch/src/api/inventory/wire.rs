@@ -1,4 +1,4 @@
-//! A machine that a user wants to be rid of, as it is shown.
+//! An instance that a user wants to be rid of, as it is shown.
 
 use crate::workflows::termination::{TerminatedInstance, TerminationProgress};
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 
 use super::list::InventoryItem;
 
-/// One machine with its state as the cloud has it now.
+/// One instance with its state as the cloud has it now.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct InventoryInstance {
     #[serde(flatten)]
@@ -15,7 +15,7 @@ pub struct InventoryInstance {
     pub termination: Option<Termination>,
 }
 
-/// How far the end of a machine is.
+/// How far the end of an instance is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Termination {
     pub instance_id: String,
@@ -28,7 +28,7 @@ pub struct Termination {
     pub error: Option<String>,
 }
 
-/// Machines of one launch.
+/// Instances of one launch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Terminations {
     pub data: Vec<Termination>,

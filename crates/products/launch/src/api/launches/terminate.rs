@@ -18,12 +18,12 @@ use crate::api::error;
 use server::audit::about;
 use server::http::Failure;
 
-/// Terminates all machines of a launch that is over. To ask again is to ask for the same.
+/// Terminates all instances of a launch that is over. To ask again is to ask for the same.
 #[utoipa::path(
     post, path = "/launches/{id}/terminate", tag = "launches", operation_id = "terminate_launch",
     params(("id" = String, Path, description = "The id or the number of the launch.")),
     responses(
-        (status = ACCEPTED, body = Terminations, description = "It is asked; each machine shows when it is done."),
+        (status = ACCEPTED, body = Terminations, description = "It is asked; each instance shows when it is done."),
         (status = CONFLICT, body = super::super::wire::Error,
          description = "The launch is under way: `launch_under_way`."),
     )

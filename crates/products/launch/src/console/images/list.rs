@@ -99,7 +99,7 @@ fn percent(image: &Image) -> Option<u32> {
     Some(progress.done * 100 / progress.total)
 }
 
-/// Whether a machine of AWS can be made from it.
+/// Whether an instance of AWS can be made from it.
 fn fits(image: &Image) -> bool {
     let is_aws = image.image_type.as_deref().is_some_and(|kind| ["aws", "ami"].contains(&kind));
     is_aws && image.status.as_deref().is_some_and(|status| status != "failure")

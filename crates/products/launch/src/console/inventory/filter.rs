@@ -1,4 +1,4 @@
-//! Which machines a user wants to see. The API lists all of them, launch by launch; the rest is done here, with a
+//! Which instances a user wants to see. The API lists all of them, launch by launch; the rest is done here, with a
 //! limit on how many are looked through for one page.
 
 use super::super::LAUNCH;
@@ -63,7 +63,7 @@ pub(super) struct FilteredInstances {
     pub(super) next: Option<String>,
 }
 
-/// A page of machines that fit.
+/// A page of instances that fit.
 pub(super) async fn find(api: &ApiClient, filters: &Filters) -> Result<FilteredInstances, PageError> {
     let mut after = Some(filters.cursor.clone()).filter(|cursor| cursor.parse::<i64>().is_ok());
     let mut items = Vec::new();

@@ -1,4 +1,4 @@
-//! Machines as a table for other programs.
+//! Instances as a table for other programs.
 
 use crate::api::inventory::list::InventoryItem;
 use crate::api::types::{InstanceDetail, Launch};
@@ -20,7 +20,7 @@ const HEAD: [&str; 11] = [
     "ssh",
 ];
 
-/// The machines of one launch.
+/// The instances of one launch.
 pub(crate) fn of_launch(launch: &Launch) -> String {
     let text = |name: &str| launch.parameter(name).unwrap_or_default();
     let rows = launch.instances.iter().map(|one| {

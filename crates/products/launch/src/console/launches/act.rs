@@ -26,8 +26,8 @@ fn action(verb: &str) -> Option<LaunchAction> {
         ),
         "terminate" => harm(
             "terminate",
-            "The machines are being terminated.",
-            "Terminate all machines of this launch? What is on them is lost.",
+            "The instances are being terminated.",
+            "Terminate all instances of this launch? What is on them is lost.",
             "Terminate",
         ),
         "retry" => action("retry", "It begins again."),
@@ -57,7 +57,7 @@ pub(super) async fn act(
     match signed_in.api.post(&path, &json!({})).await {
         Ok(_) => Flash::good(action.done).at(&back),
         Err(page_error) if verb == "cancel" && !terminates => {
-            let line = "It has machines already: say also that they may be terminated.";
+            let line = "It has instances already: say also that they may be terminated.";
             let is_that = page_error.hint.as_deref().is_some_and(|hint| hint.contains("terminate=true"));
             Flash::bad(if is_that { line.to_owned() } else { page_error.line() }).at(&back)
         }

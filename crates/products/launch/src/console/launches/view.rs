@@ -57,7 +57,7 @@ fn step_chip(state: &str) -> Chip {
     .into()
 }
 
-/// The state of a machine.
+/// The state of an instance.
 pub(crate) fn machine(state: &str) -> Chip {
     let (tone, icon) = match state {
         "running" => (Tone::Good, Icon::Check),
@@ -110,7 +110,7 @@ fn line(step: &Step, launch: &Launch) -> StepLine {
     }
 }
 
-/// A machine and how to log in.
+/// An instance and how to log in.
 pub(crate) struct InstanceRow {
     pub(crate) id: String,
     pub(crate) chip: Chip,

@@ -51,7 +51,7 @@ const DEFAULTS: [(&str, &str); 8] = [
 ];
 const USERS_MAX: usize = 20;
 
-/// A user who can log in to every machine made from an image.
+/// A user who can log in to every instance made from an image.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct ImageUser {
     pub(crate) name: String,

@@ -16,7 +16,7 @@ pub(crate) const WAYS: [BuildOption; 4] = [
     BuildOption {
         profile: "inventory",
         title: "Look for it, and show it in the inventory",
-        about: "The same, for machines that you expect to find in the inventory.",
+        about: "The same, for instances that you expect to find in the inventory.",
     },
     BuildOption {
         profile: "images",

@@ -1,4 +1,4 @@
-//! The second page: which account, which region, which machines and how many.
+//! The second page: which account, which region, which instances and how many.
 
 use crate::api::wire::{Source, SourceList, Template as Named, TemplateList};
 use askama::Template;

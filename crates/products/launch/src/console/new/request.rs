@@ -96,7 +96,7 @@ pub(crate) fn parameters(draft: &Draft) -> Value {
 /// The field of the draft that a refusal is about.
 pub(crate) fn place(field_error: FormError, draft: &Draft) -> FormError {
     let is_new_key = draft.is("key", "new");
-    // The name of a new key and that of the machines have one name at the API, and different rules.
+    // The name of a new key and that of the instances have one name at the API, and different rules.
     let is_key_name = is_new_key && (draft.get("name").is_empty() || !field_error.text.contains("must be"));
     let field = match field_error.field.trim_start_matches("parameters.") {
         "name" if is_key_name => "pubkey_name",

@@ -1,4 +1,4 @@
-//! How the end of a machine is asked for, and how far it is.
+//! How the end of an instance is asked for, and how far it is.
 
 use api::Code;
 use cloud::spec::is_instance_id;
@@ -14,7 +14,7 @@ use crate::model::params::LaunchOwner;
 use crate::model::record::{INSTANCE, LaunchRecord};
 use crate::model::status::LaunchPhase;
 
-/// A machine that a launch of this organisation made.
+/// An instance that a launch of this organisation made.
 #[derive(Debug, Clone)]
 pub struct TerminatedInstance {
     pub instance_id: String,
@@ -22,14 +22,14 @@ pub struct TerminatedInstance {
     record: LaunchRecord,
 }
 
-/// How far the end of a machine is.
+/// How far the end of an instance is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TerminationProgress {
     /// It was not requested.
     Untouched,
     Terminating(OperationId),
     Terminated,
-    /// It was given up, and the machine may still be there.
+    /// It was given up, and the instance may still be there.
     Failed(String),
 }
 
@@ -86,7 +86,7 @@ fn check(row: &ResourceRow, record: &LaunchRecord) -> Result<(), LaunchApiError>
 /// How often to look again when another request has written the record in the meantime.
 const LOOKS_MAX: u32 = 5;
 
-/// The machine with this id. What is not there and what belongs to others look the same.
+/// The instance with this id. What is not there and what belongs to others look the same.
 pub async fn find(
     engine: &Engine,
     who: &LaunchOwner,
@@ -108,7 +108,7 @@ pub async fn find(
     Ok(TerminatedInstance { instance_id: instance_id.to_owned(), row, record })
 }
 
-/// All machines of a launch. One that is under way is not asked for them.
+/// All instances of a launch. One that is under way is not asked for them.
 pub fn machines(row: &ResourceRow) -> Result<Vec<TerminatedInstance>, LaunchApiError> {
     let record: LaunchRecord = numbers::read(row)?;
     check(row, &record)?;
@@ -118,7 +118,7 @@ pub fn machines(row: &ResourceRow) -> Result<Vec<TerminatedInstance>, LaunchApiE
         .collect())
 }
 
-/// Has the machine terminated, or joins an earlier request for that.
+/// Has the instance terminated, or joins an earlier request for that.
 pub async fn ask(
     engine: &Engine,
     who: &LaunchOwner,

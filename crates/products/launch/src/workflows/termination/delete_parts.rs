@@ -1,4 +1,4 @@
-//! Deletes what the launch made beside the machine, in clouds where it does not go by itself. What other machines of the
+//! Deletes what the launch made beside the instance, in clouds where it does not go by itself. What other instances of the
 //! launch need stays until the last of them is gone.
 
 use cloud::{CloudAccount, InstanceRequest};

@@ -1,5 +1,5 @@
-//! `launch.terminate`: ends one machine of a launch that is over, and says so in the record of the launch. One at a time
-//! for each machine: who asks while one is under way has asked for that one.
+//! `launch.terminate`: ends one instance of a launch that is over, and says so in the record of the launch. One at a time
+//! for each instance: who asks while one is under way has asked for that one.
 
 mod ask;
 mod delete_parts;
@@ -23,7 +23,7 @@ pub const TERMINATE: &str = "launch.terminate";
 
 pub struct Terminate;
 
-/// The machine, and the way to it.
+/// The instance, and the way to it.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
@@ -43,14 +43,14 @@ pub struct Params {
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
-    /// The machine as it was seen once it was gone.
+    /// The instance as it was seen once it was gone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gone: Option<CloudInstance>,
 }
 
 impl Workflow for Terminate {
     const KIND: &'static str = TERMINATE;
-    const ABOUT: &'static str = "Terminates one machine of a launch that is over.";
+    const ABOUT: &'static str = "Terminates one instance of a launch that is over.";
     type Params = Params;
     type State = State;
     type Input = ();

@@ -1,4 +1,4 @@
-//! Says in the record of the launch that the machine is gone. Whatever else the record holds stays as it is.
+//! Says in the record of the launch that the instance is gone. Whatever else the record holds stays as it is.
 
 use engine::prelude::*;
 use engine::store::{Expect, Receipt, ResourceWrite, StoreError, Write};

@@ -1,4 +1,4 @@
-//! What is known about the end of a machine that a client asked for.
+//! What is known about the end of an instance that a client asked for.
 
 use engine::{Resource, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ pub struct Termination {
     /// Nothing while it is under way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<Timestamp>,
-    /// Why the machine may still be there.
+    /// Why the instance may still be there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
@@ -21,7 +21,7 @@ impl Termination {
         Termination { launch, instance_id: instance_id.to_owned(), ended_at: None, error: None }
     }
 
-    /// The name under which requests for one machine exclude each other.
+    /// The name under which requests for one instance exclude each other.
     pub fn resource(launch: Uuid, instance_id: &str) -> String {
         format!("launch:{}:instance:{instance_id}", launch.simple())
     }

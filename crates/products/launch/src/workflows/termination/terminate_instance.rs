@@ -1,4 +1,4 @@
-//! Has the cloud end the machine, and looks until it is gone. To ask twice does no harm, so a call whose answer was lost
+//! Has the cloud end the instance, and looks until it is gone. To ask twice does no harm, so a call whose answer was lost
 //! is made again.
 
 use cloud::{CloudAccount, CloudInstance, InstanceState};
