@@ -44,7 +44,7 @@ fn every_reference_leads_somewhere_and_every_route_says_who_may_use_it() {
             assert!(operation["summary"].is_string(), "{method} {path}");
         }
     }
-    assert_eq!(names.len(), 10);
+    assert_eq!(names.len(), 11);
 }
 
 #[tokio::test]

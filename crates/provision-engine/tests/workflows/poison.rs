@@ -121,7 +121,8 @@ async fn lists_show_what_can_be_read() {
     let new = accounts::NewSource { name: "ours".into(), provider, access };
     accounts::create(launches, engine, &anna(), &new).await.unwrap();
     let listed = accounts::list(launches, &anna(), None).await.unwrap();
-    assert_eq!(listed.iter().map(|source| source.name.as_str()).collect::<Vec<_>>(), ["sandbox", "ours"]);
+    let names: Vec<&str> = listed.iter().map(|source| source.name.as_str()).collect();
+    assert_eq!(names, ["sandbox", "sandbox-azure", "sandbox-gcp", "ours"]);
 
     ended(&office, 1, |record| record.state.instances = vec![instance(7)]).await;
     let (mut after, mut found) = (None, Vec::new());
