@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 
 const COMPONENTS: &str = "#/components/schemas/";
 /// A type that contains itself is described down to this depth.
-const DEPTH_MAX: usize = 16;
+const DEPTH_MAX: usize = 8;
 
 /// The schema of a type as JSON. Types inside it stand in their places, so that forms and command lines follow no reference.
 pub fn json_schema<T: ToSchema>() -> Value {
@@ -22,16 +22,21 @@ pub fn json_schema<T: ToSchema>() -> Value {
     schema
 }
 
-fn inline(schema: &mut Value, parts: &BTreeMap<String, Value>, depth: usize) {
+/// `depth` is how many references may still be followed inside one another.
+fn inline(schema: &mut Value, parts: &BTreeMap<String, Value>, mut depth: usize) {
     let reference = schema.get("$ref").and_then(Value::as_str).and_then(|at| at.strip_prefix(COMPONENTS));
     if let Some(part) = reference.and_then(|name| parts.get(name)) {
+        let Some(rest) = depth.checked_sub(1) else {
+            *schema = Value::Bool(true);
+            return;
+        };
+        depth = rest;
         let description = schema.get("description").cloned();
-        *schema = if depth == 0 { Value::Bool(true) } else { part.clone() };
+        *schema = part.clone();
         if let (Some(description), Some(map)) = (description, schema.as_object_mut()) {
             map.insert("description".to_owned(), description);
         }
     }
-    let Some(depth) = depth.checked_sub(1) else { return };
     match schema {
         Value::Object(map) => {
             map.values_mut().for_each(|inner| inline(inner, parts, depth));

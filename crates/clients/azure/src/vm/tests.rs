@@ -10,7 +10,7 @@ fn vm(state: &str, statuses: &[(&str, &str)]) -> Vm {
         .collect();
     let body = serde_json::json!({
         "name": "a",
-        "tags": {"Provision-Engine-LaunchNames": "tag"},
+        "tags": {"Provision-Engine-Launch": "tag"},
         "properties": {
             "provisioningState": state,
             "vmId": "1923b5ab-b512-452c-9a77-84cda1279e59",
