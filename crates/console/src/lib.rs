@@ -8,7 +8,7 @@
 //!
 //! A product adds its pages to [`Pages`]. A handler takes a [`SignedIn`], which sends a browser without a session to the
 //! sign-in page. It calls an API with `signed_in.api`, and prints a template into the [`Shell`]; an error is a
-//! [`Trouble`] and has a page of its
+//! [`PageError`] and has a page of its
 //! own. The template is the product's and holds the content alone. It prints what all pages share as values: the types
 //! of [`parts`], and a [`CsrfToken`] in each form, which [`Fields`] checks. Lists that filter, turn pages and follow
 //! changes are in [`list`], other pages that follow changes in [`live`], the question before a deletion in [`confirm`].
