@@ -1,4 +1,4 @@
-//! The launch API with everybody who may knock at it, and a caller that checks what every answer must have.
+//! The launch API with a principal of each kind, and a caller that checks what every answer must have.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;

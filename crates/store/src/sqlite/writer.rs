@@ -214,7 +214,7 @@ impl WriteQueue {
     fn settle(&mut self, mut batch: Vec<Box<dyn QueuedWrite>>) {
         let mut outcome = self.transaction(&mut batch, Mode::Plain);
         if matches!(outcome, Err(StoreError::Refused(_))) {
-            // A user's data is no good. With a savepoint around each, it harms only its own errand.
+            // The database refused the data of one write. With a savepoint around each, only that write fails.
             outcome = self.transaction(&mut batch, Mode::EachApart);
         }
         if let Err(error) = &outcome {
