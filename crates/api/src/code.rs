@@ -55,6 +55,7 @@ codes! {
     OperationNotFound "operation-not-found" NOT_FOUND "There is no such operation";
     WorkflowNotFound "workflow-not-found" NOT_FOUND "There is no such workflow";
     RuntimeNotFound "runtime-not-found" NOT_FOUND "There is no such runtime";
+    OrchestrationNotFound "orchestration-not-found" NOT_FOUND "There is no such orchestration";
     KubeconfigNotFound "kubeconfig-not-found" NOT_FOUND "The runtime has no kubeconfig";
     TokenNotFound "token-not-found" NOT_FOUND "There is no such token";
     UserNotFound "user-not-found" NOT_FOUND "There is no such user";
@@ -64,6 +65,7 @@ codes! {
     NotNow "not-now" CONFLICT "The operation cannot be asked for this in its phase";
     ResourceBusy "resource-busy" CONFLICT "Another operation is working on the resource";
     ResourceChanged "resource-changed" CONFLICT "The resource has changed in the meantime";
+    TooManySignals "too-many-signals" CONFLICT "Too many signals of the operation are unread";
     DeclarationConflict "declaration-conflict" CONFLICT "The workflow is declared elsewhere";
     NothingToRepair "nothing-to-repair" CONFLICT "Nothing can be started again";
     TokenExists "token-exists" CONFLICT "The name of the token is taken";
@@ -71,7 +73,7 @@ codes! {
     UserExists "user-exists" CONFLICT "The name of the user is taken";
     LastAdminUser "last-admin-user" CONFLICT "The last admin among the users must stay";
     NotYourself "not-yourself" CONFLICT "You cannot delete your own user";
-    NoPassword "no-password" CONFLICT "The caller has no password here";
+    NoPassword "no-password" CONFLICT "You have no password here";
     BodyTooLarge "body-too-large" PAYLOAD_TOO_LARGE "The body is too large";
     UnsupportedMediaType "unsupported-media-type" UNSUPPORTED_MEDIA_TYPE "The body must be JSON";
     UnknownWorkflow "unknown-workflow" UNPROCESSABLE_ENTITY "This release has no such workflow";
@@ -103,10 +105,10 @@ codes! {
     ProviderNotConfigured "provider_not_configured" NOT_IMPLEMENTED "The server is not connected to this cloud";
     TooFast "too_fast" TOO_MANY_REQUESTS "Launches come in too fast";
     TooManyLaunches "too_many_launches" TOO_MANY_REQUESTS "Too many launches are under way";
-    DuplicatePubkey "duplicate_pubkey" UNPROCESSABLE_ENTITY "The public key is there already";
-    DuplicatePubkeyName "duplicate_pubkey_name" UNPROCESSABLE_ENTITY "Another public key has this name";
+    DuplicatePublicKey "duplicate_pubkey" UNPROCESSABLE_ENTITY "The public key is there already";
+    DuplicatePublicKeyName "duplicate_pubkey_name" UNPROCESSABLE_ENTITY "Another public key has this name";
     LaunchUnderWay "launch_under_way" CONFLICT "The launch of the instance is not over";
-    NoServiceIdentity "no_service_identity" FORBIDDEN "The Image Builder does not know whom this is for";
+    NoServiceIdentity "no_service_identity" FORBIDDEN "No Image Builder identity is configured for the organisation";
     NoKeyRing "no_key_ring" SERVICE_UNAVAILABLE "The server cannot keep secrets";
     SourcesElsewhere "sources_elsewhere" NOT_IMPLEMENTED "Sources are kept by another service";
     SourceLocked "source_locked" INTERNAL_SERVER_ERROR "The access of the source cannot be opened";

@@ -21,6 +21,7 @@ use server::sandbox_access::end_sandbox_access;
 use server::{Bearers, CodeFlow, Inside, Meter, Server, ServerSettings, SignInLimits};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 use tracing::info;
 
 use crate::app::App;
@@ -52,6 +53,8 @@ pub struct ComposedEngine {
     /// How people sign in at an identity provider, where there is one.
     code_flow: Option<Arc<CodeFlow>>,
     bearers: Option<Arc<dyn Bearers>>,
+    /// Background tasks.
+    tasks: TaskTracker,
 }
 
 /// What came through the sandbox of an earlier start ends before this start serves anything.
@@ -78,7 +81,7 @@ impl ComposedEngine {
         let keys = LoadedKeys::new(config, &access, &sealed);
         let ring = SharedRing::new(keys.open().await?);
         end_access_of_sandbox(&*access, &*people).await?;
-        let (sandbox_url, sandbox) = far_side(config).await?;
+        let (sandbox_url, sandbox) = open_sandbox(config).await?;
         let url = sandbox_url.as_deref();
         let platform = Platform { config, sandbox: url, store: &store, ring: &ring };
         let products = app.open(&platform).await?;
@@ -103,23 +106,30 @@ impl ComposedEngine {
             read_files,
             code_flow,
             bearers,
+            tasks: TaskTracker::new(),
         })
     }
 
     /// Starts the background tasks of all products. They end when `closing` is cancelled.
     pub fn background(&self, config: &Config, closing: &CancellationToken) {
-        let background = Background { config, engine: &self.engine, closing };
+        let background = Background { config, engine: &self.engine, closing, tasks: &self.tasks };
         for product in &self.products {
             product.background(&background);
         }
         let declarations = || Arc::clone(&self.declarations);
-        tokio::spawn(declarations().follow(closing.clone()));
+        self.tasks.spawn(declarations().follow(closing.clone()));
         let folder = Folder::new(config.workflows.dir.clone());
         let folder = match config.store.database {
             config::Database::Postgres(_) => folder.of_replica(),
             config::Database::Sqlite(_) => folder,
         };
-        tokio::spawn(folder.watch(declarations(), Arc::clone(&self.read_files), closing.clone()));
+        self.tasks.spawn(folder.watch(declarations(), Arc::clone(&self.read_files), closing.clone()));
+    }
+
+    /// Waits for the background tasks after `closing` was cancelled. They hold clients.
+    pub async fn background_ended(&self) {
+        self.tasks.close();
+        self.tasks.wait().await;
     }
 
     /// Tells all products where this server listens.
@@ -226,7 +236,7 @@ fn settings(config: &Config) -> Settings {
 }
 
 /// The sandbox of `sandbox.url`, or one in this process.
-async fn far_side(config: &Config) -> Result<(Option<String>, Option<Sandbox>)> {
+async fn open_sandbox(config: &Config) -> Result<(Option<String>, Option<Sandbox>)> {
     if !uses_sandbox(config) {
         return Ok((None, None));
     }

@@ -54,9 +54,9 @@ impl InProcess {
         let sign_in = format!("{}/console/sign-in", self.url);
         let form = browser.get(&sign_in).send().await?.error_for_status()?;
         let (visit, form) = (cookies(&form), form.text().await?);
-        let hidden = form.split("name=\"_word\" value=\"").nth(1).and_then(|rest| rest.split('"').next());
+        let hidden = form.split("name=\"_csrf\" value=\"").nth(1).and_then(|rest| rest.split('"').next());
         // Neither of the two has a character that a form would encode.
-        let body = format!("_word={}&token={}", hidden.unwrap_or_default(), self.token.expose_secret());
+        let body = format!("_csrf={}&token={}", hidden.unwrap_or_default(), self.token.expose_secret());
         let entered = browser.post(format!("{sign_in}/token")).header(COOKIE, visit);
         let entered =
             entered.header(CONTENT_TYPE, "application/x-www-form-urlencoded").body(body).send().await?;

@@ -48,7 +48,7 @@ impl KeyFile {
         Ok(Some(ring))
     }
 
-    /// Changes the ring while no other user does. Gets nothing when there is no file yet.
+    /// Changes the ring under a lock, so that no other process does. `None` when there is no file yet.
     pub fn change<T>(&self, change: impl FnOnce(Option<KeyRing>) -> Result<(KeyRing, T)>) -> Result<T> {
         let lock =
             self.lock().with_context(|| format!("cannot lock the key ring {}", self.path.display()))?;

@@ -75,7 +75,7 @@ where
     let filter = EnvFilter::builder()
         .parse(text)
         .map_err(|source| LogError::Filter { filter: text.to_owned(), source })?;
-    // What components have to say about every call is for their own logs, unless a user asks for it by name.
+    // Lines about every call go to the logs of components alone, unless `log.level` names the component.
     let named = components::TARGETS.iter().any(|target| text.contains(target));
     let filter = filter.and(filter_fn(move |metadata| {
         named || *metadata.level() <= Level::WARN || !components::TARGETS.contains(&metadata.target())

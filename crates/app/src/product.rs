@@ -16,6 +16,7 @@ use serde_json::Value;
 use server::Endpoints;
 use server::tokens::{IssueError, issue};
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 use crate::commands::Commands;
 use crate::compose::Systems;
@@ -152,6 +153,7 @@ pub struct Background<'a> {
     pub config: &'a Config,
     pub engine: &'a Engine,
     pub closing: &'a CancellationToken,
+    pub(crate) tasks: &'a TaskTracker,
 }
 
 impl Background<'_> {
@@ -160,7 +162,7 @@ impl Background<'_> {
     where
         F: Future<Output = ()> + Send + 'static,
     {
-        tokio::spawn(task(self.engine.clone(), self.closing.clone()));
+        self.tasks.spawn(task(self.engine.clone(), self.closing.clone()));
     }
 }
 

@@ -11,7 +11,7 @@ const LINE_BYTES_MAX: u64 = 4_096;
 /// Who has not understood by then is not a person.
 const TRIES_MAX: usize = 20;
 
-/// Whether a user is here who can be asked and sees what is asked.
+/// Whether stdin and stderr are terminals, so that the user can be asked.
 pub fn is_interactive() -> bool {
     std::io::stdin().is_terminal() && std::io::stdout().is_terminal() && std::io::stderr().is_terminal()
 }

@@ -68,6 +68,7 @@ pub(super) fn engine(store: Arc<dyn Store>, gate: Arc<Gate>) -> Engine {
 
 pub(super) fn command(workflow: &str) -> Command {
     Command {
+        name: None,
         workflow: workflow.into(),
         tenant: "bench".into(),
         resource: None,

@@ -28,7 +28,7 @@ pub(super) enum PlayerPart {
     Offer,
     /// Asks itself for launches whose images are not ready.
     Linger,
-    /// Shows its pages to the user who looks.
+    /// Serves its console pages.
     Show,
 }
 

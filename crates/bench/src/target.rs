@@ -42,7 +42,7 @@ impl BenchDatabaseKind {
         Ok(BenchDatabaseKind::Postgres { server: Some(server), url })
     }
 
-    /// An empty database of the same kind. On another user's server it is the same one.
+    /// An empty database of the same kind. With `--database-url` it is the same one.
     pub(super) fn another(&self, name: &str) -> Result<BenchDatabaseKind> {
         match self {
             BenchDatabaseKind::Sqlite { .. } => BenchDatabaseKind::sqlite(),

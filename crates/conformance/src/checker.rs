@@ -27,7 +27,7 @@ pub(crate) struct Checker {
     pub(crate) wanted: Value,
     /// What a binding is asked for.
     pub(crate) binding: Value,
-    /// Held by the client that has the world on hold, because there is only one world for all plans.
+    /// Held by the check that has the external systems on hold: all plans share them.
     gate: Arc<tokio::sync::Mutex<()>>,
     checks: Mutex<Vec<Check>>,
 }

@@ -15,6 +15,7 @@ use axum::Router;
 use axum::routing::{get, post};
 use engine::Capability;
 
+use crate::fields::Fields;
 use crate::page_error::PageError;
 use crate::parts::Icon;
 use crate::shared::ConsoleState;
@@ -59,7 +60,7 @@ enum Tab {
 
 const TABS: [(Tab, &str, &str); 7] = [
     (Tab::Overview, "Systems", "/console/admin"),
-    (Tab::People, "People", "/console/admin/people"),
+    (Tab::People, "Users", "/console/admin/people"),
     (Tab::Sessions, "Sessions", "/console/admin/sessions"),
     (Tab::Tokens, "Tokens", "/console/admin/tokens"),
     (Tab::Audit, "Audit log", "/console/admin/audit"),
@@ -74,10 +75,18 @@ fn roles() -> impl Iterator<Item = engine::Role> {
     all().filter(may_look).chain(all().filter(move |role| !may_look(role)))
 }
 
+/// The grants of a form, with spaces between them.
+fn grants(fields: &Fields) -> Vec<String> {
+    fields.text("grants").split_whitespace().map(str::to_owned).collect()
+}
+
 /// What the API says about a field, as it is said beside the field.
 fn said(page_error: &PageError) -> String {
     let line = page_error.line();
-    let bare = ["name: ", "password: "].iter().find_map(|field| line.strip_prefix(field)).unwrap_or(&line);
+    let bare = ["name: ", "password: ", "grants: "]
+        .iter()
+        .find_map(|field| line.strip_prefix(field))
+        .unwrap_or(&line);
     let mut chars = bare.chars();
     chars.next().into_iter().flat_map(char::to_uppercase).chain(chars).collect()
 }

@@ -14,7 +14,7 @@ use crate::signed_in::hex;
 
 const FOR_EVER: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
 /// Of the digest; enough to tell releases apart.
-const MARK_BYTES: usize = 6;
+const DIGEST_BYTES: usize = 6;
 
 struct Asset {
     name: &'static str,
@@ -58,18 +58,18 @@ const ALL: [Asset; 6] = [
     Asset { name: "favicon.svg", kind: PICTURE, content: include_bytes!("../assets/favicon.svg") },
 ];
 
-static MARK: LazyLock<String> = LazyLock::new(|| {
+static DIGEST: LazyLock<String> = LazyLock::new(|| {
     let all = ALL.iter().fold(Sha256::new(), |all, asset| all.chain_update(asset.content));
-    hex(&all.finalize()[..MARK_BYTES])
+    hex(&all.finalize()[..DIGEST_BYTES])
 });
 
 /// Where an asset of this release is.
 pub(crate) fn at(name: &str) -> String {
-    format!("/console/assets/{}/{name}", *MARK)
+    format!("/console/assets/{}/{name}", *DIGEST)
 }
 
-pub(crate) async fn asset(Path((mark, name)): Path<(String, String)>) -> Response {
-    let found = ALL.iter().find(|asset| asset.name == name).filter(|_| mark == *MARK);
+pub(crate) async fn asset(Path((digest, name)): Path<(String, String)>) -> Response {
+    let found = ALL.iter().find(|asset| asset.name == name).filter(|_| digest == *DIGEST);
     match found {
         Some(asset) => {
             let headers = [(CONTENT_TYPE, HeaderValue::from_static(asset.kind)), (CACHE_CONTROL, FOR_EVER)];

@@ -45,7 +45,7 @@ impl Base {
         })
     }
 
-    fn place(&self, value: &HeaderValue) -> Option<HeaderValue> {
+    fn rebased(&self, value: &HeaderValue) -> Option<HeaderValue> {
         let text = value.to_str().ok().filter(|text| text.starts_with('/') && !text.starts_with("//"))?;
         HeaderValue::from_str(&format!("{}{text}", self.0)).ok()
     }
@@ -65,8 +65,8 @@ pub(crate) async fn rebase(State(shared): State<ConsoleState>, request: Request,
     let base = &shared.base;
     let (mut parts, body) = response.into_parts();
     for name in [LOCATION, HX_REDIRECT] {
-        if let Some(place) = parts.headers.get(&name).and_then(|value| base.place(value)) {
-            parts.headers.insert(name, place);
+        if let Some(rebased) = parts.headers.get(&name).and_then(|value| base.rebased(value)) {
+            parts.headers.insert(name, rebased);
         }
     }
     let cookies: Vec<HeaderValue> = parts.headers.get_all(SET_COOKIE).iter().cloned().collect();
@@ -123,8 +123,8 @@ mod tests {
     #[test]
     fn redirects_and_cookies_move() {
         let base = Base("/engine".to_owned());
-        assert_eq!(base.place(&HeaderValue::from_static("/console")).unwrap(), "/engine/console");
-        assert_eq!(base.place(&HeaderValue::from_static("https://idp.example/")), None);
+        assert_eq!(base.rebased(&HeaderValue::from_static("/console")).unwrap(), "/engine/console");
+        assert_eq!(base.rebased(&HeaderValue::from_static("https://idp.example/")), None);
         let cookie = base.cookie(&HeaderValue::from_static("a=b; Path=/; HttpOnly")).unwrap();
         assert_eq!(cookie, "a=b; Path=/engine; HttpOnly");
     }

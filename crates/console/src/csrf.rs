@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
 /// The name of the token in every form.
-pub(crate) const CSRF_FIELD: &str = "_word";
+pub(crate) const CSRF_FIELD: &str = "_csrf";
 const NONCE_BYTES: usize = 12;
 const PROOF_BYTES: usize = 16;
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");

@@ -66,6 +66,6 @@ impl Flash {
 
 /// Leads to another page of ours.
 pub fn see_other(path: &str) -> Response {
-    let place = HeaderValue::from_str(path).unwrap_or(HeaderValue::from_static("/console"));
-    (StatusCode::SEE_OTHER, [(LOCATION, place)]).into_response()
+    let location = HeaderValue::from_str(path).unwrap_or(HeaderValue::from_static("/console"));
+    (StatusCode::SEE_OTHER, [(LOCATION, location)]).into_response()
 }

@@ -7,15 +7,19 @@ mod try_it;
 use askama::Template;
 use axum::Router;
 use axum::extract::State;
-use axum::response::Response;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
+use engine::Capability;
+use server::Principal;
 
 use crate::api::ApiClient;
 use crate::flash::see_other;
 use crate::live::{LiveTopic, OpenPage, Picture, stream};
 use crate::page_error::PageError;
 use crate::parts::Icon;
-use crate::shared::ConsoleState;
+use crate::path;
+use crate::shared::{ConsoleShared, ConsoleState};
 use crate::shell::Section;
 use crate::shell::Shell;
 use crate::signed_in::SignedIn;
@@ -43,7 +47,7 @@ struct Home {
 
 async fn show(State(shared): State<ConsoleState>, signed_in: SignedIn) -> Response {
     if !signed_in.may_look() {
-        return see_other(shared.start_page());
+        return see_other(start_page(&shared, &signed_in.principal));
     }
     match HomePart::look(&signed_in.shared, &signed_in.api).await {
         Ok(now) => {
@@ -57,7 +61,20 @@ async fn show(State(shared): State<ConsoleState>, signed_in: SignedIn) -> Respon
     }
 }
 
+/// Where to go first: to the numbers of everything, or to what a principal may see.
+pub(crate) fn start_page(shared: &ConsoleShared, who: &Principal) -> &'static str {
+    match () {
+        () if who.can(Capability::Read) => path::HOME,
+        () if who.can_with_some(Capability::Read) => crate::operations::SECTION.path,
+        () if who.sees_some() => crate::workflows::SECTION.path,
+        () => shared.start_page(),
+    }
+}
+
 async fn live(State(shared): State<ConsoleState>, signed_in: SignedIn) -> Response {
+    if !signed_in.may_look() {
+        return StatusCode::FORBIDDEN.into_response();
+    }
     let page = HomeLive { shared: ConsoleState::clone(&shared), api: signed_in.api.clone() };
     stream(&signed_in, LiveTopic::Everything, page)
 }

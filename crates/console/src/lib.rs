@@ -80,10 +80,10 @@ mod shared;
 mod shell;
 mod sign_in;
 mod signed_in;
+#[cfg(test)]
+mod test_console;
 mod theme;
 mod workflows;
-#[cfg(test)]
-mod world;
 
 pub use api::{ApiClient, ApiResponse};
 pub use csrf::CsrfToken;

@@ -12,7 +12,7 @@ use crate::parts::{NEWEST_FIRST, Pager, PagerTexts};
 use crate::path;
 use crate::signed_in::SignedIn;
 
-/// What a user wants to see of a list, as it is in the address, and how that is found.
+/// Filters, order and page of a list, as they are in the address, and how its rows are found.
 pub trait Filtered: DeserializeOwned + Send + Sync + 'static {
     /// Where the list is.
     const AT: &'static str;
@@ -85,7 +85,7 @@ mod trail {
     }
 }
 
-/// `GET …/live`: keeps the rows true, where a user is told when they change.
+/// `GET …/live`: updates the rows of an open page when they change.
 pub async fn live<F: Filtered>(signed_in: SignedIn, Query(filters): Query<F>) -> Response {
     let page = OpenList { signed_in: signed_in.clone(), filters };
     stream(&signed_in, LiveTopic::Everything, page)

@@ -47,7 +47,7 @@ impl Picture {
     }
 }
 
-/// A page that a user has open, and what it keeps from one picture to the next.
+/// An open page, and what its stream keeps from one update to the next.
 pub trait OpenPage: Send + 'static {
     /// Draws the part of the page that changes.
     fn draw(&mut self) -> impl Future<Output = Result<Picture, PageError>> + Send;

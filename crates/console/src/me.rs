@@ -125,8 +125,8 @@ async fn change_password(
     match Me::read(&signed_in).await {
         Ok(mut me) => {
             let is_current = [StatusCode::FORBIDDEN, StatusCode::TOO_MANY_REQUESTS].contains(&refused.status);
-            let place = if is_current { &mut me.current_error } else { &mut me.new_error };
-            *place = Some(refused.line());
+            let error_of_field = if is_current { &mut me.current_error } else { &mut me.new_error };
+            *error_of_field = Some(refused.line());
             shell(&signed_in).page_with(refused.status, &me)
         }
         Err(page_error) => page_error.page(&signed_in),

@@ -30,7 +30,7 @@ pub(crate) static SECTION: Section = Section {
     path: "/console/operations",
     icon: Icon::Activity,
     position: 910,
-    is_for: SignedIn::may_look,
+    is_for: SignedIn::may_look_at_some,
 };
 
 pub(crate) fn routes() -> Router<ConsoleState> {

@@ -101,11 +101,11 @@ impl PageError {
     }
 
     /// Leads back to where the form was, which says what is wrong. Who may not do this at all is told so here.
-    pub fn back(self, signed_in: &SignedIn, place: &str) -> Response {
+    pub fn back(self, signed_in: &SignedIn, location: &str) -> Response {
         if self.status == StatusCode::FORBIDDEN {
             return self.page(signed_in);
         }
-        Flash::bad(self.line()).at(place)
+        Flash::bad(self.line()).at(location)
     }
 
     /// A page for a user who is signed in.

@@ -52,7 +52,7 @@ pub fn router(mut console: Console) -> Router {
 fn pages() -> Router<ConsoleState> {
     Router::new()
         .route("/", get(|| async { see_other(path::HOME) }))
-        .route("/console/assets/{mark}/{name}", get(asset))
+        .route("/console/assets/{digest}/{name}", get(asset))
         .route("/console/theme", post(theme::choose))
         .merge(sign_in::routes())
         .merge(home::routes())

@@ -73,8 +73,8 @@ impl SchemaForm {
         let mut left = Vec::new();
         for part in split(said) {
             let (name, text) = about(part);
-            let is_placed = self.fields.iter_mut().any(|field| field.blame(&name, &text));
-            if !is_placed {
+            let is_assigned = self.fields.iter_mut().any(|field| field.blame(&name, &text));
+            if !is_assigned {
                 left.push(part.to_owned());
             }
         }
@@ -86,8 +86,8 @@ impl SchemaForm {
         let mut left = Vec::new();
         for part in said.split("; ") {
             let (name, text) = about_param(part);
-            let is_placed = self.fields.iter_mut().any(|field| field.blame(&name, &text));
-            if !is_placed {
+            let is_assigned = self.fields.iter_mut().any(|field| field.blame(&name, &text));
+            if !is_assigned {
                 left.push(part);
             }
         }
@@ -129,8 +129,8 @@ fn split(said: &str) -> Vec<&str> {
 
 /// The name of the field that a complaint is about, and the rest of it.
 fn about(part: &str) -> (String, String) {
-    let Some((place, text)) = part.split_once(": ") else { return (String::new(), part.to_owned()) };
-    let Some(path) = place.strip_prefix("parameters") else { return (String::new(), part.to_owned()) };
+    let Some((pointer, text)) = part.split_once(": ") else { return (String::new(), part.to_owned()) };
+    let Some(path) = pointer.strip_prefix("parameters") else { return (String::new(), part.to_owned()) };
     // The number of an item says nothing here: all items are in one field.
     let is_number = |step: &&str| step.parse::<usize>().is_ok();
     let steps: Vec<&str> = path.split('.').filter(|step| !step.is_empty() && !is_number(step)).collect();
@@ -148,18 +148,18 @@ fn about(part: &str) -> (String, String) {
 
 /// Such as `size: must be small`, `name must have 1 to 200 characters`, or `"team" is a required property`.
 fn about_param(part: &str) -> (String, String) {
-    let (place, text) = match (part.split_once(": "), part.split_once(' ')) {
-        (Some((place, text)), _) if !place.contains(' ') => (place, text),
-        (_, Some((place, text))) => (place, text),
+    let (pointer, text) = match (part.split_once(": "), part.split_once(' ')) {
+        (Some((pointer, text)), _) if !pointer.contains(' ') => (pointer, text),
+        (_, Some((pointer, text))) => (pointer, text),
         _ => (part, ""),
     };
-    let place = format!("{ROOT}.{}", place.trim_matches('"'));
+    let pointer = format!("{ROOT}.{}", pointer.trim_matches('"'));
     if text == "is a required property" {
-        return (place, "It is needed.".to_owned());
+        return (pointer, "It is needed.".to_owned());
     }
     match text.strip_suffix(" is a required property") {
-        Some(inner) => (format!("{place}.{}", inner.trim_matches('"')), "It is needed.".to_owned()),
-        None => (place, sentence(text)),
+        Some(inner) => (format!("{pointer}.{}", inner.trim_matches('"')), "It is needed.".to_owned()),
+        None => (pointer, sentence(text)),
     }
 }
 

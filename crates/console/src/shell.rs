@@ -73,7 +73,7 @@ impl Shell {
             menu: menu(signed_in, section),
             is_sandbox: signed_in.shared.settings.is_sandbox,
             program: signed_in.shared.settings.program,
-            has_search: signed_in.may_look(),
+            has_search: signed_in.may_look_at_some(),
         }
     }
 

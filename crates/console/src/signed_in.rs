@@ -26,7 +26,7 @@ use crate::{cookie, live, path, theme};
 /// A click within this time of the last one is not written down.
 const TOUCHED: Duration = Duration::from_mins(1);
 const SECRET_BYTES: usize = 32;
-/// A script of ours asks, and not a user who opens a page.
+/// Sent by a script of the console, not by opening a page.
 const HX_REQUEST: HeaderName = HeaderName::from_static("hx-request");
 const HX_REDIRECT: HeaderName = HeaderName::from_static("hx-redirect");
 
@@ -56,6 +56,26 @@ impl SignedIn {
         self.principal.can(capability)
     }
 
+    /// Whether they may do this with a workflow.
+    pub fn can_with(&self, capability: Capability, workflow: &str) -> bool {
+        self.principal.can_with(capability, workflow)
+    }
+
+    /// Whether they may do this with one workflow at least.
+    pub fn can_with_some(&self, capability: Capability) -> bool {
+        self.principal.can_with_some(capability)
+    }
+
+    /// Whether they may know that this workflow exists.
+    pub fn sees(&self, workflow: &str) -> bool {
+        self.principal.sees(workflow)
+    }
+
+    /// Whether there are workflows that they may see.
+    pub fn sees_some(&self) -> bool {
+        self.principal.sees_some()
+    }
+
     /// The role with most capabilities, or “none”.
     pub fn role(&self) -> &'static str {
         self.principal.role().map_or("none", Role::as_str)
@@ -71,9 +91,14 @@ impl SignedIn {
         self.shared.inside.engine().workflow(kind)
     }
 
-    /// Whether they may see operations and what belongs to them.
+    /// Whether they may see all operations and what belongs to them.
     pub fn may_look(&self) -> bool {
         self.can(Capability::Read)
+    }
+
+    /// Whether they may see operations of some workflows at least.
+    pub fn may_look_at_some(&self) -> bool {
+        self.can_with_some(Capability::Read)
     }
 }
 
@@ -168,19 +193,19 @@ fn sign_in(parts: &Parts) -> Response {
     let is_page = parts.method == Method::GET && !is_from_script(&parts.headers);
     let here = parts.uri.path_and_query().map_or(path::HOME, |here| here.as_str());
     let back = if is_page { path::query([("back", path::back(here))]) } else { String::new() };
-    let place = format!("/console/sign-in{back}");
+    let location = format!("/console/sign-in{back}");
     if is_from_script(&parts.headers) {
-        let to = HeaderValue::from_str(&place).unwrap_or(HeaderValue::from_static("/console/sign-in"));
+        let to = HeaderValue::from_str(&location).unwrap_or(HeaderValue::from_static("/console/sign-in"));
         return (StatusCode::UNAUTHORIZED, [(HX_REDIRECT, to)]).into_response();
     }
-    see_other(&place)
+    see_other(&location)
 }
 
 fn is_from_script(headers: &HeaderMap) -> bool {
     headers.contains_key(HX_REQUEST)
 }
 
-/// Asked for by the page that is open, without any user's doing.
+/// Sent by the open page itself, without a click.
 fn is_by_itself(parts: &Parts) -> bool {
     wants_stream(&parts.headers) || parts.method == Method::GET && is_from_script(&parts.headers)
 }

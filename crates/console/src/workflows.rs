@@ -23,7 +23,7 @@ pub(crate) static SECTION: Section = Section {
     path: "/console/workflows",
     icon: Icon::Steps,
     position: 920,
-    is_for: SignedIn::may_look,
+    is_for: SignedIn::sees_some,
 };
 
 pub(crate) fn routes() -> Router<ConsoleState> {
@@ -36,8 +36,8 @@ pub(crate) fn routes() -> Router<ConsoleState> {
 /// What becomes of what was made when a step fails, in words.
 fn on_failure(word: &str) -> &'static str {
     match word {
-        "unwind" => "everything it made is taken back",
-        _ => "what it made is left, and it can be retried",
+        "unwind" => "undone",
+        _ => "kept; it can be retried",
     }
 }
 
@@ -52,12 +52,12 @@ fn source(workflow: &Workflow) -> String {
 
 /// What is wrong with a file, in a sentence.
 fn file_error(error: &WorkflowFileError) -> String {
-    let place = match (error.line, error.column) {
+    let location = match (error.line, error.column) {
         (Some(line), Some(column)) => format!(", line {line}, column {column}"),
         _ => String::new(),
     };
     format!(
-        "{}{place}: {}. The version before it stays in force.",
+        "{}{location}: {}. The version before it stays in force.",
         error.file,
         error.message.trim_end_matches('.')
     )

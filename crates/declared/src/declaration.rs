@@ -88,7 +88,7 @@ pub struct Declaration {
     pub(crate) resource: Option<Template>,
     pub on_failure: OnFailure,
     pub deadline: Duration,
-    pub secret: Option<SecretPlace>,
+    pub secret: Option<SecretSource>,
     /// By weight; those of equal weight as they were written.
     pub steps: Vec<StepDeclaration>,
     /// Of everything but the secret. The order and the form of writing do not count.
@@ -98,7 +98,7 @@ pub struct Declaration {
 }
 
 /// Where the secret is that the services share with the engine.
-pub enum SecretPlace {
+pub enum SecretSource {
     Given(SecretString),
     File(String),
     Env(String),
@@ -192,17 +192,17 @@ fn title(fields: &DeclaredFields<'_>) -> Result<String, Wrong> {
     Ok(title.to_owned())
 }
 
-fn secret(fields: &DeclaredFields<'_>) -> Result<Option<SecretPlace>, Wrong> {
+fn secret(fields: &DeclaredFields<'_>) -> Result<Option<SecretSource>, Wrong> {
     let (given, file, env) =
         (fields.text("secret")?, fields.text("secret_file")?, fields.text("secret_env")?);
     match (given, file, env) {
         (None, None, None) => Ok(None),
         (Some((secret, spot)), None, None) => {
             let checked = long_enough(secret.into()).map_err(|why| Wrong::at(spot, why))?;
-            Ok(Some(SecretPlace::Given(checked)))
+            Ok(Some(SecretSource::Given(checked)))
         }
-        (None, Some((file, _)), None) => Ok(Some(SecretPlace::File(file.to_owned()))),
-        (None, None, Some((name, _))) => Ok(Some(SecretPlace::Env(name.to_owned()))),
+        (None, Some((file, _)), None) => Ok(Some(SecretSource::File(file.to_owned()))),
+        (None, None, Some((name, _))) => Ok(Some(SecretSource::Env(name.to_owned()))),
         _ => Err(Wrong::at(fields.spot_of("secret_file"), "give one of secret, secret_file and secret_env")),
     }
 }
@@ -214,12 +214,12 @@ fn long_enough(secret: SecretString) -> Result<SecretString, String> {
     Ok(secret)
 }
 
-impl SecretPlace {
+impl SecretSource {
     /// Reads the secret. A path is relative to the directory of the declaration.
     pub fn read(&self, dir: &Path) -> Result<SecretString, String> {
         let text = match self {
-            SecretPlace::Given(secret) => return Ok(secret.clone()),
-            SecretPlace::File(file) => {
+            SecretSource::Given(secret) => return Ok(secret.clone()),
+            SecretSource::File(file) => {
                 let path = dir.join(file);
                 let failed = |error: &dyn fmt::Display| format!("secret_file {}: {error}", path.display());
                 let size = std::fs::metadata(&path).map_err(|error| failed(&error))?.len();
@@ -228,7 +228,7 @@ impl SecretPlace {
                 }
                 std::fs::read_to_string(&path).map_err(|error| failed(&error))?
             }
-            SecretPlace::Env(name) => {
+            SecretSource::Env(name) => {
                 std::env::var(name).map_err(|_| format!("secret_env: the variable {name} is not set"))?
             }
         };

@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use engine::secret::{ExposeSecret, Sealed};
-use engine::store::StoreError;
-use engine::{Engine, Inspection, SubmitError};
+use engine::store::{SignalLimit, StoreError};
+use engine::{Engine, Inspection, SignalError, SubmitError};
 use external_step::{Reach, StepClient};
 use serde_json::Value;
 
@@ -18,6 +18,11 @@ use crate::files::FileError;
 use crate::plan::{Front, WorkflowShared};
 use crate::record::{Head, Source};
 use crate::step::{signal_key, signal_right};
+
+/// How many signals of one operation may be unread: its token is handed to services, which may send any key.
+pub const SIGNALS_MAX: u64 = 100;
+/// How many bytes they may have together.
+pub const SIGNAL_BYTES_MAX: u64 = 1024 * 1024;
 
 /// The declarations that a process knows. Cheap to share.
 pub struct Declarations {
@@ -169,8 +174,11 @@ impl Declarations {
         inspection: &Inspection,
         key: &str,
         payload: Value,
-    ) -> Result<usize, SubmitError> {
-        self.engine.signal(&signal_key(inspection.shown.summary.id, key), payload).await
+    ) -> Result<usize, SignalError> {
+        let id = inspection.shown.summary.id;
+        let limit =
+            SignalLimit { prefix: signal_key(id, ""), signals_max: SIGNALS_MAX, bytes_max: SIGNAL_BYTES_MAX };
+        self.engine.signal_within(&signal_key(id, key), payload, limit).await
     }
 
     /// The calls that an operation with these params would make, in their order. Nothing is called.

@@ -11,7 +11,7 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use crate::declaration::{DECLARATION_BYTES_MAX, Declaration, SecretPlace, Wrong};
+use crate::declaration::{DECLARATION_BYTES_MAX, Declaration, SecretSource, Wrong};
 use crate::declarations::{Declarations, DeclareError, Saved};
 use crate::record::Source;
 
@@ -129,7 +129,7 @@ impl Folder {
                     self.end(declarations, &before, &file).await;
                 }
                 if saved.is_new {
-                    info!(file, workflow = saved.workflow, version = saved.version, "workflow read");
+                    info!(file, workflow = saved.workflow, version = saved.version, "workflow file read");
                 }
                 declarations.note_file(&file, None);
             }
@@ -142,7 +142,7 @@ impl Folder {
                     DeclareError::Wrong(wrong) => wrong,
                     other => Wrong::nowhere(other.to_string()),
                 };
-                warn!(file, %wrong, "the file of a workflow is wrong; the version before it stays in force");
+                warn!(file, %wrong, "workflow file rejected; the version before it stays in force");
                 let Wrong { line, column, message } = wrong;
                 let at = declarations.now();
                 declarations
@@ -166,9 +166,9 @@ impl Folder {
             return;
         }
         match declarations.withdraw(workflow, &format!("file {file}"), &source).await {
-            Ok(()) => info!(file, workflow, "the file is gone; the workflow takes no new operations"),
+            Ok(()) => info!(file, workflow, "workflow file removed; the workflow takes no new operations"),
             Err(DeclareError::Missing(_)) => {}
-            Err(error) => warn!(file, workflow, %error, "cannot end a workflow whose file is gone"),
+            Err(error) => warn!(file, workflow, %error, "withdrawing the workflow of a removed file failed"),
         }
     }
 }
@@ -187,7 +187,7 @@ async fn declare(
     let declaration: Declaration = declarations.check(&text)?;
     let dir = path.parent().unwrap_or(Path::new(""));
     seen.secret = match &declaration.secret {
-        Some(SecretPlace::File(secret)) => {
+        Some(SecretSource::File(secret)) => {
             let path = dir.join(secret);
             let mark = Mark::of(&path);
             Some((path, mark))

@@ -17,9 +17,11 @@ mod step;
 mod template;
 
 pub use declaration::{
-    DECLARATION_BYTES_MAX, Declaration, SecretPlace, StepDeclaration, Wrong, check_workflow_name,
+    DECLARATION_BYTES_MAX, Declaration, SecretSource, StepDeclaration, Wrong, check_workflow_name,
 };
-pub use declarations::{Declarations, DeclareError, Declared, PlannedCall, Saved};
+pub use declarations::{
+    Declarations, DeclareError, Declared, PlannedCall, SIGNAL_BYTES_MAX, SIGNALS_MAX, Saved,
+};
 pub use external_step::{Reach, StepClient};
 pub use plan::{DeclaredWorkflow, Front, compile};
 pub use record::{Head, Source, VersionLine, VersionRecord};

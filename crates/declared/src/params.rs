@@ -138,3 +138,28 @@ fn count_write_only(schema: &Value) -> usize {
         _ => 0,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    /// A server that fetched what a declaration names would read its own files and call its own network.
+    #[test]
+    fn a_schema_refers_to_nothing_outside_itself() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let url = format!("http://{}/schema.json", listener.local_addr().unwrap());
+        for elsewhere in
+            [url.as_str(), "file:///etc/hostname", "https://metadata.google.internal/", "other.json"]
+        {
+            let schema = json!({"type": "object", "properties": {"a": {"$ref": elsewhere}}});
+            assert!(Params::new(schema).is_err(), "{elsewhere}");
+        }
+        assert!(listener.accept().is_err(), "something was asked for it");
+        let inside =
+            json!({"type": "object", "properties": {"a": {"$ref": "#/$defs/a"}}, "$defs": {"a": {}}});
+        assert!(Params::new(inside).is_ok());
+    }
+}

@@ -11,13 +11,14 @@ use serde::{Deserialize, Serialize};
 use crate::clock::Timestamp;
 use crate::store::StoreError;
 
-pub use capability::{Capability, Grant, Scope};
+pub use capability::{Capability, Grant, Scope, grants_text, parse_grants};
 
 /// A set of capabilities under a name that people give to tokens, users and groups. What each of them may do is
 /// [`Role::capabilities`] and [`Role::verbs`], and nothing else asks for a role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
+    Limited,
     Broker,
     Launcher,
     Reader,
@@ -27,10 +28,12 @@ pub enum Role {
 
 impl Role {
     /// From the one with the least to the one with all capabilities.
-    pub const ALL: [Role; 5] = [Role::Broker, Role::Launcher, Role::Reader, Role::Operator, Role::Admin];
+    pub const ALL: [Role; 6] =
+        [Role::Limited, Role::Broker, Role::Launcher, Role::Reader, Role::Operator, Role::Admin];
 
     pub const fn as_str(self) -> &'static str {
         match self {
+            Role::Limited => "limited",
             Role::Broker => "broker",
             Role::Launcher => "launcher",
             Role::Reader => "reader",
@@ -42,8 +45,9 @@ impl Role {
     /// What it is good for, in one line.
     pub const fn about(self) -> &'static str {
         match self {
+            Role::Limited => "may do what its grants say, and nothing else",
             Role::Broker => "a platform that asks for service instances",
-            Role::Launcher => "launches machines, and sees nothing else",
+            Role::Launcher => "launches instances, and sees nothing else",
             Role::Reader => "looks at everything but secrets",
             Role::Operator => "also cancels, pauses, retries and repairs",
             Role::Admin => "may do everything",
@@ -54,7 +58,7 @@ impl Role {
         use Capability::{Administer, Operate, Read, SignIn, Submit, UseBroker};
         match self {
             Role::Broker => &[UseBroker],
-            Role::Launcher => &[SignIn],
+            Role::Limited | Role::Launcher => &[SignIn],
             Role::Reader => &[SignIn, Read],
             Role::Operator => &[SignIn, Read, Operate],
             Role::Admin => &[SignIn, Read, Operate, Submit, Administer, UseBroker],
@@ -64,7 +68,7 @@ impl Role {
     /// What it may do with the things of a product that has permissions: `read`, `control`, `write`, or `*` for all.
     pub const fn verbs(self) -> &'static [&'static str] {
         match self {
-            Role::Broker => &[],
+            Role::Limited | Role::Broker => &[],
             Role::Reader => &["read"],
             Role::Operator => &["read", "control"],
             Role::Launcher | Role::Admin => &["*"],
@@ -100,6 +104,8 @@ pub struct TokenRow {
     pub digest: String,
     /// The platform whose credential it is, at the service broker. Without one the token is a platform of its own name.
     pub platform: Option<String>,
+    /// What it may do beyond its role, for some workflows.
+    pub grants: Vec<Grant>,
     pub created_at: Timestamp,
     pub expires_at: Option<Timestamp>,
 }
@@ -157,13 +163,60 @@ pub trait AccessStore: Send + Sync + 'static {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
+    use crate::store::MemoryStore;
 
     #[test]
     fn roles_read_back_and_are_named_in_errors() {
         for role in Role::ALL {
             assert_eq!(role.to_string().parse::<Role>(), Ok(role));
         }
-        assert!("king".parse::<Role>().unwrap_err().contains("broker, launcher, reader, operator, admin"));
+        assert!(
+            "king"
+                .parse::<Role>()
+                .unwrap_err()
+                .contains("limited, broker, launcher, reader, operator, admin")
+        );
+    }
+
+    #[test]
+    fn each_role_has_these_capabilities_and_verbs_and_a_line_of_its_own() {
+        let table = [
+            (Role::Broker, "use-broker", ""),
+            (Role::Launcher, "sign-in", "*"),
+            (Role::Reader, "sign-in read", "read"),
+            (Role::Operator, "sign-in read operate", "read control"),
+            (Role::Admin, "sign-in read operate submit administer use-broker", "*"),
+        ];
+        for (role, capabilities, verbs) in table {
+            let may: Vec<&str> =
+                Capability::ALL.into_iter().filter(|one| role.can(*one)).map(Capability::as_str).collect();
+            assert_eq!(
+                (may.join(" ").as_str(), role.verbs().join(" ").as_str()),
+                (capabilities, verbs),
+                "{role}"
+            );
+        }
+        let lines: BTreeSet<&str> = Role::ALL.map(Role::about).into();
+        assert!(lines.len() == Role::ALL.len() && lines.iter().all(|line| line.contains(' ')), "{lines:?}");
+    }
+
+    #[tokio::test]
+    async fn the_audit_log_has_the_newest_rows_first_and_only_what_is_done_is_done() {
+        let store = MemoryStore::new();
+        for who in ["ann", "bob", "eve"] {
+            let empty = String::new;
+            let (at, who) = (Timestamp(0), who.to_owned());
+            let row =
+                AuditRow { at, who, action: empty(), target: empty(), result: empty(), request: empty() };
+            store.audit(&row).await.unwrap();
+        }
+        let log = store.audit_log(2).await.unwrap();
+        assert_eq!(log.iter().map(|row| row.who.as_str()).collect::<Vec<_>>(), ["eve", "bob"]);
+        let done =
+            [AdminChange::Done, AdminChange::Missing, AdminChange::LastAdmin].map(AdminChange::is_done);
+        assert_eq!(done, [true, false, false]);
     }
 }

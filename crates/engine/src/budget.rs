@@ -76,6 +76,33 @@ mod tests {
     }
 
     #[test]
+    fn a_delay_is_between_half_of_the_doubled_one_and_all_of_it() {
+        let policy = RetryPolicy::default();
+        let table = [
+            (0, 0, 500),
+            (0, 500, 1000),
+            (0, 501, 500),
+            (3, 0, 4000),
+            (3, 1, 4001),
+            (3, 4000, 8000),
+            (3, 4001, 4000),
+            (6, 0, 30_000),
+            (6, 30_000, 60_000),
+            (u32::MAX, 30_001, 30_000),
+        ];
+        for (attempts, chance, expected_ms) in table {
+            let spent = Budget { attempts, spent_ms: 0 };
+            let expected = Some(Duration::from_millis(expected_ms));
+            assert_eq!(policy.next_delay(spent, None, chance), expected, "{attempts} {chance}");
+        }
+        let (last, over) =
+            (Budget { attempts: 0, spent_ms: 599_500 }, Budget { attempts: 0, spent_ms: 599_501 });
+        assert_eq!(policy.next_delay(last, None, 0), Some(Duration::from_millis(500)), "all of the budget");
+        assert_eq!(policy.next_delay(over, None, 0), None);
+        assert_eq!(last.spend(Duration::from_millis(7)), Budget { attempts: 1, spent_ms: 599_507 });
+    }
+
+    #[test]
     fn the_external_system_may_ask_for_more_time_but_not_for_more_budget() {
         let policy = RetryPolicy::default();
         let asked = Some(Duration::from_secs(300));

@@ -79,7 +79,7 @@ pub trait Clock: Send + Sync + 'static {
     fn monotonic(&self) -> Instant {
         Instant::now()
     }
-    /// A number no caller can guess or, in a simulation, everybody can repeat.
+    /// A number that cannot be guessed; in a simulation it is the same for the same seed.
     fn chance(&self) -> u64;
 }
 

@@ -126,3 +126,23 @@ impl Backoff {
         Ok(Handled::Left)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_so_many_failures_are_remembered_and_those_that_are_go_on_counting() {
+        let mut backoff = Backoff::default();
+        let mut fail = |number: usize| {
+            let error = SubmitError::Invalid("no".into());
+            backoff.note(format!("job:{number}"), 1, Timestamp(0), Err(error)).unwrap();
+            (backoff.failed.len(), backoff.failed.get("job:0").map(|failed| failed.times))
+        };
+        for number in 0..FAILED_MAX {
+            assert_eq!(fail(number), (number + 1, Some(1)));
+        }
+        assert_eq!(fail(FAILED_MAX), (FAILED_MAX, Some(1)), "one more is not remembered");
+        assert_eq!(fail(0), (FAILED_MAX, Some(2)), "one of those is");
+    }
+}

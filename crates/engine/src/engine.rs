@@ -23,12 +23,14 @@ use crate::registry::{Registry, WorkflowInfo, sealing_context};
 use crate::secret::{Sealer, SharedRing};
 use crate::store::{
     ControlRequest, EndedOperations, OperationDetail, OperationQuery, Receipt, ResourcePage, ResourceQuery,
-    ResourceRow, SavedOperation, SavedReader, Stats, Store, StoreError, Summary, Total, Write,
+    ResourceRow, SavedOperation, SavedReader, SignalLimit, Stats, Store, StoreError, Summary, Total, Write,
 };
 use crate::worker::Worker;
 use crate::workflow::Workflow;
 use submit::check_name;
-pub use submit::{AcceptedOperation, Command, RecordWrites, Submission, SubmitError};
+pub use submit::{
+    AcceptedOperation, Command, RecordWrites, SHOWN_NAME_CHARS_MAX, SignalError, Submission, SubmitError,
+};
 
 /// Runs operations. Cheap to clone: all clones are the same engine.
 #[derive(Clone)]
@@ -185,12 +187,37 @@ impl Engine {
     /// Wakes the operations that wait for this key; a signal that comes before the wait is kept for it. Answers how many
     /// waits it ended at once.
     pub async fn signal(&self, key: &str, payload: Value) -> Result<usize, SubmitError> {
+        let receipt = self.send_signal(key, payload, None).await?;
+        Ok(if let Receipt::Woke(count) = receipt { count } else { 0 })
+    }
+
+    /// The same for a sender that could send any number of keys. Nothing that is unread is deleted to make room.
+    pub async fn signal_within(
+        &self,
+        key: &str,
+        payload: Value,
+        limit: SignalLimit,
+    ) -> Result<usize, SignalError> {
+        match self.send_signal(key, payload, Some(limit)).await? {
+            Receipt::TooManySignals { signals, bytes } => Err(SignalError::TooMany { signals, bytes }),
+            Receipt::Woke(count) => Ok(count),
+            _ => Ok(0),
+        }
+    }
+
+    async fn send_signal(
+        &self,
+        key: &str,
+        payload: Value,
+        limit: Option<SignalLimit>,
+    ) -> Result<Receipt, SubmitError> {
         check_name("key", key)?;
         let engine_context = &self.worker.engine_context;
         let at = engine_context.clock.now();
-        let receipt = engine_context.store.commit(Write::Signal { key: key.to_owned(), payload, at }).await?;
+        let write = Write::Signal { key: key.to_owned(), payload, at, limit };
+        let receipt = engine_context.store.commit(write).await?;
         self.worker.wake(at);
-        Ok(if let Receipt::Woke(count) = receipt { count } else { 0 })
+        Ok(receipt)
     }
 
     pub async fn inspect(&self, id: OperationId) -> Result<Option<Inspection>, StoreError> {

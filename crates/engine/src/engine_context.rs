@@ -26,7 +26,7 @@ pub struct Settings {
     pub retries: RetryPolicy,
     /// How long other nodes wait for a sign of life before they take over.
     pub lease: Duration,
-    /// How often to look for work that no caller announced.
+    /// How often to look for work without a wake-up.
     pub poll: Duration,
     /// No operation may take longer, whatever its workflow allows.
     pub deadline_max: Duration,

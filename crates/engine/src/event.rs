@@ -90,7 +90,7 @@ impl<'de> Deserialize<'de> for Release {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Body {
-    /// A caller asked for it. `started` is the first step: its intent needs no event of its own.
+    /// It was submitted. `started` is the first step: its intent needs no event of its own.
     Created {
         by: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -128,7 +128,7 @@ pub enum Body {
         #[serde(default, skip_serializing_if = "Changes::is_empty")]
         changes: Changes,
     },
-    /// The operation goes back, because a step failed or because a caller cancelled.
+    /// The operation goes back, because a step failed or an operator cancelled it.
     Turned {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         step: Option<String>,

@@ -1,4 +1,4 @@
-//! Tells the user who watches that an operation has a new event. Watchers read the journal; this only wakes them.
+//! Wakes event streams when an operation has a new event. They read the journal themselves.
 
 use tokio::sync::broadcast;
 

@@ -92,6 +92,13 @@ mod tests {
     }
 
     #[test]
+    fn an_id_has_the_time_and_then_the_dice_from_the_first_to_the_last() {
+        let at = Timestamp(0x0123_4567_89ab * 1000);
+        let id = version_7(at, 0x1122_3344_5566_7788, 0x99aa_bbcc_ddee_ff00);
+        assert_eq!(id.to_string(), "01234567-89ab-7122-b344-5566778899aa");
+    }
+
+    #[test]
     fn ids_sort_by_time_and_bound_a_moment_from_below() {
         let early = OperationId(version_7(Timestamp(1_000_000), u64::MAX, u64::MAX));
         let late = OperationId(version_7(Timestamp(1_001_000), 0, 0));

@@ -3,7 +3,7 @@
 //! An **operation** is one durable run of a **workflow** for one resource. A workflow is a table of **steps**
 //! with weights, its [`Plan`]. A **pass** walks through the steps from the lowest weight; each step answers with
 //! an **outcome**: done, skip, wait, retry or fail. What a step remembers is a **fact**, what a pass puts
-//! together and no caller saves is its **input**. Every turn is an **event** in the operation's journal, and the
+//! together and does not save is its **input**. Every change is an **event** in the operation's journal, and the
 //! journal is the operation's memory.
 //!
 //! This crate knows no HTTP, no SQL, no cloud and no clock of its own: the store and the clock come in by trait.
@@ -38,13 +38,15 @@ mod verdict;
 mod worker;
 mod workflow;
 
-pub use access::{AccessStore, AdminChange, AuditRow, Capability, Grant, Role, Scope, TokenRow};
+pub use access::{
+    AccessStore, AdminChange, AuditRow, Capability, Grant, Role, Scope, TokenRow, grants_text, parse_grants,
+};
 pub use attempt::{Attempt, Calls, LoseCalls, LostCall, UnknownCall};
 pub use budget::{Budget, RetryPolicy};
 pub use clock::{Clock, Timestamp, WallClock};
 pub use engine::{
-    AcceptedOperation, AskError, Command, Engine, EngineBuilder, Inspection, RecordWrites, Submission,
-    SubmitError, Unfinishable,
+    AcceptedOperation, AskError, Command, Engine, EngineBuilder, Inspection, RecordWrites,
+    SHOWN_NAME_CHARS_MAX, SignalError, Submission, SubmitError, Unfinishable,
 };
 pub use engine_context::Settings;
 pub use event::{Because, Body, Changes, Event, PlanVersion, Release, masked};

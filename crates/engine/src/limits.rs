@@ -17,7 +17,7 @@ impl Limits {
         Limits { configured, default, gates: Mutex::default() }
     }
 
-    /// Waits for a free place at this driver.
+    /// Waits until another call of this driver is allowed.
     pub(crate) async fn enter(&self, driver: &str) -> Option<OwnedSemaphorePermit> {
         self.gate(driver).acquire_owned().await.ok()
     }
@@ -27,8 +27,8 @@ impl Limits {
         if let Some(gate) = gates.get(driver) {
             return Arc::clone(gate);
         }
-        let places = self.configured.get(driver).copied().unwrap_or(self.default).max(1);
-        let gate = Arc::new(Semaphore::new(places));
+        let permits = self.configured.get(driver).copied().unwrap_or(self.default).max(1);
+        let gate = Arc::new(Semaphore::new(permits));
         gates.insert(driver.to_owned(), Arc::clone(&gate));
         gate
     }

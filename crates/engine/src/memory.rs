@@ -53,7 +53,7 @@ pub struct Memory {
     pub processed: Option<Timestamp>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub signals: BTreeMap<String, Value>,
-    /// How often the operation was started again because steps were skipped, since a caller last asked.
+    /// How often the operation was started again because steps were skipped, since an operator last asked.
     pub retriggers: u32,
     /// Every step has had its turn once; only skipped ones are left.
     #[serde(skip_serializing_if = "std::ops::Not::not")]

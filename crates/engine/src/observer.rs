@@ -40,3 +40,15 @@ impl Observer for Unobserved {
     fn step_ran(&self, _: &str, _: &str, _: StepResult, _: Duration) {}
     fn finished(&self, _: &str, _: Phase, _: Duration) {}
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_result_has_its_word() {
+        use StepResult::{Done, Failed, Retried, Skipped, Waited};
+        let words = [Done, Skipped, Waited, Retried, Failed].map(StepResult::as_str);
+        assert_eq!(words, ["done", "skipped", "waited", "retried", "failed"]);
+    }
+}

@@ -27,7 +27,7 @@ pub type Entries = BTreeMap<String, Value>;
 
 #[derive(Clone)]
 pub enum Value {
-    /// Nothing of the caller who asked is in it, so that it may be kept and shown.
+    /// It has nothing from the request in it, so that it may be kept and shown.
     Public(String),
     /// Sent in the clear, and kept nowhere.
     Plain(String),

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use async_trait::async_trait;
 
-use crate::access::{AdminChange, Role};
+use crate::access::{AdminChange, Grant, Role};
 use crate::clock::Timestamp;
 use crate::store::StoreError;
 
@@ -14,6 +14,8 @@ use crate::store::StoreError;
 pub struct UserRow {
     pub name: String,
     pub role: Role,
+    /// What it may do beyond its role, for some workflows.
+    pub grants: Vec<Grant>,
     /// What a password is compared with; it says itself how it was made.
     pub hash: String,
     pub created_at: Timestamp,
@@ -25,10 +27,11 @@ pub struct UserRow {
 
 impl fmt::Debug for UserRow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let UserRow { name, role, created_at, failures, locked_until, hash: _ } = self;
+        let UserRow { name, role, grants, created_at, failures, locked_until, hash: _ } = self;
         f.debug_struct("UserRow")
             .field("name", name)
             .field("role", role)
+            .field("grants", grants)
             .field("created_at", created_at)
             .field("failures", failures)
             .field("locked_until", locked_until)
@@ -40,6 +43,8 @@ impl fmt::Debug for UserRow {
 #[derive(Clone, Default)]
 pub struct UserChange {
     pub role: Option<Role>,
+    /// All of them, in place of those before.
+    pub grants: Option<Vec<Grant>>,
     pub hash: Option<String>,
 }
 
@@ -133,6 +138,8 @@ pub struct SessionRow {
     pub organisation: Organisation,
     /// Each as `application:resource:verb`.
     pub permissions: Vec<String>,
+    /// What it may do beyond its roles, for some workflows.
+    pub grants: Vec<Grant>,
     pub proof: Proof,
     pub created_at: Timestamp,
     pub seen_at: Timestamp,
@@ -196,7 +203,7 @@ pub trait PeopleStore: Send + Sync + 'static {
     ) -> Result<(), StoreError>;
     /// `false` when there was none.
     async fn remove_session(&self, digest: &str) -> Result<bool, StoreError>;
-    /// Signs a caller out everywhere; answers of how many sessions. A user and a token may have the same name: the
+    /// Signs a user out everywhere; answers how many sessions ended. A user and a token may have the same name: the
     /// proof tells them apart.
     async fn remove_sessions(&self, user: &str, proof: ProofKind) -> Result<u64, StoreError>;
     /// Removes sessions and drafts that have expired; answers how many sessions.
@@ -205,4 +212,40 @@ pub trait PeopleStore: Send + Sync + 'static {
     /// Adds a draft or changes it. Where the session has more than [`DRAFTS_MAX`], those go that were saved first.
     async fn save_draft(&self, draft: &DraftRow) -> Result<(), StoreError>;
     async fn find_draft(&self, session: &str, id: &str) -> Result<Option<DraftRow>, StoreError>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_proof_is_of_a_kind_and_says_when_it_ends() {
+        let (digest, end) = (String::new(), Timestamp(7));
+        let table = [
+            (Proof::Password { digest: digest.clone() }, "password", None, true),
+            (Proof::Token { digest }, "token", None, true),
+            (Proof::Bearer { expires_at: end }, "oidc", Some(end), false),
+            (Proof::CodeFlow, "oidc", None, false),
+            (Proof::Header, "oidc", None, false),
+        ];
+        for (proof, kind, ends, is_ours) in table {
+            assert_eq!(proof.kind().as_str(), kind, "{proof:?}");
+            assert_eq!(kind.parse(), Ok(proof.kind()));
+            assert_eq!((proof.expires_at(), proof.is_of_this_server()), (ends, is_ours), "{proof:?}");
+        }
+        assert!("wink".parse::<ProofKind>().unwrap_err().contains("wink"));
+    }
+
+    #[test]
+    fn a_user_is_shown_without_the_hash_of_its_password() {
+        let (name, hash) = ("ann".to_owned(), "$argon2id$hash".to_owned());
+        let created_at = Timestamp(0);
+        let (grants, locked_until) = (Vec::new(), None);
+        let user = UserRow { name, role: Role::Reader, grants, hash, created_at, failures: 3, locked_until };
+        let shown = format!("{user:?}");
+        assert!(
+            shown.contains("ann") && shown.contains("failures: 3") && !shown.contains("argon2"),
+            "{shown}"
+        );
+    }
 }

@@ -11,12 +11,12 @@ use crate::secret::Sealer;
 use crate::step::{Effect, Step};
 use crate::workflow::Workflow;
 
-/// What happens to the work of earlier steps when a step fails or a caller cancels.
+/// What happens to the work of earlier steps when a step fails or an operator cancels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnFailure {
     /// Take it back, in reverse order.
     Unwind,
-    /// Leave it: another caller sends the operation that removes it.
+    /// Leave it: another operation removes it.
     Leave,
 }
 

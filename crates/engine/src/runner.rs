@@ -68,7 +68,7 @@ enum PassFlow {
 }
 
 impl<W: Workflow> Execution<'_, W> {
-    /// Works until the operation is finished, waits, or belongs to another caller.
+    /// Works until the operation is finished, waits, or belongs to another node.
     pub(crate) async fn run_to_exit(&mut self) -> RunExit {
         match self.walk().await {
             Ok(left) => left,
@@ -196,10 +196,10 @@ impl<W: Workflow> Execution<'_, W> {
         };
         self.processed = control.number;
         let goes_back = self.op.journal.memory.goes_back();
-        // Who cancels what is being undone already only wants it to get on.
+        // To cancel an operation that is being undone only resumes it.
         let verb =
             if control.verb == PhaseVerb::Cancel && goes_back { PhaseVerb::Resume } else { control.verb };
-        info!(verb = %control.verb, by = %control.by, "an operator asked");
+        info!(verb = %control.verb, by = %control.by, "control request taken");
         if verb != PhaseVerb::Pause {
             let turn = if goes_back { Turn::ResumedUndo } else { Turn::ResumedForward };
             self.phase = self.phase.after(turn).unwrap_or(self.phase);

@@ -50,7 +50,7 @@ impl Serialize for Sealed {
 impl<'de> Deserialize<'de> for Sealed {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        // The text itself stays out of the message: it may be a secret that a caller forgot to seal.
+        // The text itself stays out of the message: it may be a secret that a step forgot to seal.
         if text.starts_with(PREFIX) {
             Ok(Sealed(text))
         } else {

@@ -3,6 +3,7 @@
 mod memory;
 mod resource;
 mod saved;
+mod signal;
 mod totals;
 
 use std::time::Duration;
@@ -22,6 +23,7 @@ pub use saved::{
     RowKey, SavedEvent, SavedOperation, SavedReader, SealedColumn, SealedPage, SealedRow, SealedStore,
     SealedWriter,
 };
+pub use signal::{Signal, SignalLimit, TakenSignal};
 pub use totals::{EndedOperations, Total};
 
 /// The durable truth. Every method is one transaction; none may be half done.
@@ -129,6 +131,8 @@ pub enum Write {
         key: String,
         payload: Value,
         at: Timestamp,
+        /// Nothing where the sender is trusted to know what is waited for.
+        limit: Option<SignalLimit>,
     },
     /// A resource without an operation.
     Resource(Box<ResourceWrite>),
@@ -139,12 +143,14 @@ pub enum Write {
 pub struct Create {
     pub id: OperationId,
     pub workflow: String,
+    /// What people call that which it works on.
+    pub name: Option<String>,
     pub tenant: String,
     pub resource: Option<String>,
     pub params: String,
     pub created_at: Timestamp,
     pub deadline_at: Timestamp,
-    /// The node that runs it at once, or no caller: then it is due now.
+    /// The node that runs it at once. Without one it is due now.
     pub owner: Option<NodeId>,
     pub event: Event,
     pub idempotency: Option<Idempotency>,
@@ -247,22 +253,6 @@ pub struct ControlRequest {
     pub number: i64,
 }
 
-/// What the outside said under a key, as a claim found it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Signal {
-    pub key: String,
-    pub payload: Value,
-    /// Tells this signal from a later one with the same key.
-    pub number: i64,
-}
-
-/// Names the one signal that an event takes over. A later one with the same key stays in the inbox.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TakenSignal {
-    pub key: String,
-    pub number: i64,
-}
-
 /// What became of a write that was accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Receipt {
@@ -277,6 +267,11 @@ pub enum Receipt {
     Changed,
     /// How many waits a signal ended.
     Woke(usize),
+    /// So many signals of the sender, with so many bytes, are unread; this one was not taken.
+    TooManySignals {
+        signals: u64,
+        bytes: u64,
+    },
     NoSuchOperation,
     /// The phase in which the control request makes no sense.
     NotNow(Phase),
@@ -321,6 +316,8 @@ pub struct Claimed {
 pub struct Summary {
     pub id: OperationId,
     pub workflow: String,
+    /// What people call that which it works on. Operations of earlier releases have none.
+    pub name: Option<String>,
     pub tenant: String,
     pub resource: Option<String>,
     pub phase: Phase,
@@ -350,6 +347,8 @@ pub struct OperationQuery {
     pub phases: Vec<Phase>,
     pub tenant: Option<String>,
     pub resource: Option<String>,
+    /// Only operations on one of these; with none, on any.
+    pub resources: Vec<String>,
     /// Only ids below this one: the last id of the page before.
     pub before: Option<OperationId>,
     /// Only ids from this one on: the first moment asked for.
@@ -382,3 +381,20 @@ pub struct Stats {
 
 /// No count in [`Stats`] goes beyond this.
 pub const STATS_COUNT_MAX: u64 = 100_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_database_that_is_away_or_full_may_heal() {
+        let text = String::new;
+        let errors = [
+            StoreError::Unavailable(text()),
+            StoreError::Full(text()),
+            StoreError::Refused(text()),
+            StoreError::Fenced,
+        ];
+        assert_eq!(errors.map(|error| error.may_heal()), [true, true, false, false]);
+    }
+}

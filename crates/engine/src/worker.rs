@@ -41,7 +41,7 @@ pub(crate) struct Worker {
     lease: Mutex<Option<Arc<Lease>>>,
     joining: tokio::sync::Mutex<()>,
     running: Mutex<BTreeMap<OperationId, Arc<ControlInbox>>>,
-    /// Operations that are ours on paper but that no caller here works on, because a save had no answer.
+    /// Operations that this node owns in the database but does not run, because a save had no answer.
     unconfirmed: Mutex<BTreeSet<OperationId>>,
     timer: WakeTimer,
     /// Asks for a heartbeat before its time.
@@ -69,7 +69,7 @@ struct WakeTimer {
 }
 
 impl WakeTimer {
-    /// Makes sure that a user looks at this moment at the latest.
+    /// Makes sure that the worker claims at this moment at the latest.
     fn at(&self, due_at: Timestamp) {
         if self.next.fetch_min(due_at.0, Ordering::AcqRel) > due_at.0 {
             self.ring.notify_one();

@@ -93,7 +93,7 @@ pub trait Resource: Record {
         None
     }
 
-    /// When a caller has to look at it again.
+    /// When the sweep of its product handles it again.
     fn due_at(&self) -> Option<Timestamp> {
         None
     }

@@ -1,5 +1,6 @@
 //! `demo`: everything at work in a few seconds, in a directory that is gone afterwards.
 
+mod clouds;
 pub mod demo_client;
 mod launch;
 mod ledger;
@@ -36,6 +37,7 @@ use app::exit::Exit;
 use app::logs;
 use app::output::{self, Cell, Mood, Render, Table, lasted, note};
 use app::signals::Signals;
+use clouds::cloud_of;
 use ledger::{Expected, Ledger};
 use open::ConsoleAddress;
 use play::{Ending, Play};
@@ -137,13 +139,20 @@ impl DemoReport {
 
     fn expected(&self) -> Expected {
         let count = |workflow| self.succeeded(workflow).len().try_into().unwrap_or(u64::MAX);
-        let is_launch = |story: &&Story| story.workflow == LAUNCH;
+        let launches = |cloud: &str, is_meant: fn(&Story) -> bool| {
+            let is_there =
+                |story: &&Story| story.workflow == LAUNCH && cloud_of(story.name) == cloud && is_meant(story);
+            self.operations.iter().filter(is_there).count().try_into().unwrap_or(u64::MAX)
+        };
+        let succeeded = |story: &Story| story.phase == Phase::Succeeded.as_str();
         Expected {
             greeted: self.succeeded(GREETING),
             provisions: count(PROVISION),
             creates: count(CREATE),
-            launched: count(LAUNCH),
-            launches: self.operations.iter().filter(is_launch).count().try_into().unwrap_or(u64::MAX),
+            launched: launches("aws", succeeded),
+            launches: launches("aws", |_| true),
+            at_azure: launches("azure", succeeded),
+            at_google: launches("gcp", succeeded),
         }
     }
 }
@@ -156,7 +165,7 @@ async fn run(global: &Global, args: &DemoArgs) -> Result<Exit> {
     let dir = tempfile::tempdir().context("cannot make a temporary directory")?;
     let config = config(&global.app, dir.path(), global.log_level.as_deref())?;
     let _logs = global.log_level.as_ref().map(|_| logs::init(&config.log)).transpose()?;
-    note("an engine on a temporary SQLite file, and an external system that it calls over HTTP\n");
+    note("an engine on a temporary SQLite file, and external systems over HTTP\n");
     let place = if args.serve || args.listen.is_some() {
         Some(ConsoleAddress::take(args.listen, config.server.listen).await?)
     } else {
@@ -194,7 +203,7 @@ async fn run(global: &Global, args: &DemoArgs) -> Result<Exit> {
     Ok(Exit::GOOD)
 }
 
-/// Short pauses, because a client is watching. No file and no environment may lead the demonstration to a
+/// Short pauses, because a user is watching. No file and no environment may lead the demonstration to a
 /// real database or a real external system.
 fn config(app: &App, dir: &Path, log_level: Option<&str>) -> Result<Config> {
     let dir = dir.to_str().context("the temporary directory has no readable name")?;
@@ -209,6 +218,7 @@ fn config(app: &App, dir: &Path, log_level: Option<&str>) -> Result<Config> {
         ("launch.image.poll_first", "150ms"),
         ("launch.image.poll_max", "250ms"),
         ("launch.instance_poll", "50ms"),
+        ("launch.capacity_patience", "1s"),
         ("log.level", log_level.unwrap_or("off")),
     ];
     let flags = flags.map(|(path, text)| (path.to_owned(), text.to_owned()));
@@ -219,11 +229,11 @@ fn config(app: &App, dir: &Path, log_level: Option<&str>) -> Result<Config> {
 fn how_to_go_on() -> String {
     let program = std::env::args().next().unwrap_or_else(|| "provision-engine".to_owned());
     format!(
-        "\nhow to go on:\n  \
+        "\nnext steps:\n  \
            {program} demo --serve\n  \
            {program} serve --sandbox\n  \
-           {program} instances create --plan azure --param name=first --param region=westeurope --wait\n  \
-           PROVISION_ENGINE_ONE_PASSWORD=cognitpass {program} serverless create --faas Function --user cognit --wait\n  \
+           {program} instances create --plan azure \\\n    --param name=first --param region=westeurope --wait\n  \
+           PROVISION_ENGINE_ONE_PASSWORD=cognitpass \\\n    {program} serverless create --faas Function --user cognit --wait\n  \
            {program} launch\n  \
            {program} operations submit demo.hello --param name=You --watch\n  \
            {program} operations submit demo.hello --count 1000 --wait\n  \

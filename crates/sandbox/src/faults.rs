@@ -256,7 +256,7 @@ async fn land(
         }
         Act::Error { status, retry_after_s } => {
             let mut response = match gate.system {
-                LedgerSystem::Cluster => cluster::on_fault(status),
+                LedgerSystem::Cluster | LedgerSystem::InfrastructureManager => cluster::on_fault(status),
                 _ => CallError::new(status, "a scripted fault").into_response(),
             };
             if let Some(seconds) = retry_after_s {

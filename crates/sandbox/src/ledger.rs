@@ -32,6 +32,7 @@ const ENTRIES_PER_CHUNK: usize = 1000;
 pub(crate) enum LedgerSystem {
     Greeter,
     Provisioner,
+    InfrastructureManager,
     Director,
     Cluster,
     Identity,
@@ -55,6 +56,7 @@ impl LedgerSystem {
         match self {
             LedgerSystem::Greeter => "greeter",
             LedgerSystem::Provisioner => "provisioner",
+            LedgerSystem::InfrastructureManager => "infrastructure_manager",
             LedgerSystem::Director => "director",
             LedgerSystem::Cluster => "cluster",
             LedgerSystem::Identity => "identity",
@@ -297,6 +299,8 @@ async fn summary(State(world): State<SandboxShared>) -> Json<BTreeMap<String, Su
 }
 
 async fn clear(State(world): State<SandboxShared>) -> StatusCode {
+    // What was due belongs to the ledger that is cleared, and not to the next one.
+    world.settle();
     let old = std::mem::take(&mut *world.ledger.pages());
     // A million entries take a while to free, and nothing should wait for that behind the lock.
     drop(old);

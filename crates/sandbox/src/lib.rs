@@ -24,6 +24,7 @@ mod identity_header;
 mod identity_provider;
 mod image_builder;
 mod inbox;
+mod infrastructure_manager;
 mod jwt;
 mod kafka;
 mod ledger;
@@ -61,6 +62,7 @@ use crate::identity::SandboxIdentity;
 use crate::identity_provider::IdentityProvider;
 use crate::image_builder::ImageBuilder;
 use crate::inbox::Inboxes;
+use crate::infrastructure_manager::InfrastructureManager;
 use crate::kafka::Kafka;
 use crate::ledger::Ledger;
 use crate::loopback::Network;
@@ -104,6 +106,7 @@ impl Sandbox {
         world.aws.serve(&mut servers, &token);
         world.azure.serve(&mut servers, &token);
         world.google.serve(&mut servers, &token);
+        world.infrastructure_manager.serve(&mut servers, &token);
         let building = Arc::clone(&world.image_builder).run(token.clone());
         servers.spawn(async {
             building.await;
@@ -172,6 +175,7 @@ struct SandboxShared {
     director: Arc<Director>,
     clusters: Arc<Clusters>,
     provisioner: Arc<Provisioner>,
+    infrastructure_manager: Arc<InfrastructureManager>,
     opennebula: OpenNebula,
     kafka: Arc<Kafka>,
     inboxes: Arc<Inboxes>,
@@ -193,6 +197,12 @@ impl SandboxShared {
             Arc::clone(&clock),
             Arc::clone(&ledger),
             Arc::clone(&director),
+            Arc::clone(&clusters),
+        );
+        let infrastructure_manager = InfrastructureManager::new(
+            base_url,
+            Arc::clone(&clock),
+            Arc::clone(&ledger),
             Arc::clone(&clusters),
         );
         let network = Arc::new(Network::new(addr.port()));
@@ -218,6 +228,7 @@ impl SandboxShared {
             director,
             clusters,
             provisioner: Arc::new(provisioner),
+            infrastructure_manager: Arc::new(infrastructure_manager),
             opennebula,
             kafka,
             inboxes: Arc::default(),
@@ -233,6 +244,7 @@ impl SandboxShared {
     /// Lets everything happen whose time has come.
     fn settle(&self) {
         self.provisioner.settle();
+        self.infrastructure_manager.settle();
         self.opennebula.settle();
         self.aws.settle();
         self.azure.settle();
@@ -249,6 +261,7 @@ fn router(world: &SandboxShared) -> Router {
         .merge(identity::routes(world))
         .merge(identity_provider::routes(world))
         .merge(cluster::routes(world))
+        .merge(infrastructure_manager::routes(world))
         .merge(world.opennebula.routes())
         .merge(world.aws.routes(&world.faults))
         .merge(world.azure.routes(&world.faults))

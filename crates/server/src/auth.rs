@@ -156,7 +156,15 @@ mod tests {
     #[test]
     fn a_token_is_remembered_for_a_few_seconds_and_never_longer() {
         let (name, role, platform, created_at) = ("a".to_owned(), Role::Reader, None, Timestamp(0));
-        let row = TokenRow { digest: digest(&name), name, role, platform, created_at, expires_at: None };
+        let row = TokenRow {
+            grants: Vec::new(),
+            digest: digest(&name),
+            name,
+            role,
+            platform,
+            created_at,
+            expires_at: None,
+        };
         let at = |seconds: u64| Timestamp(0).plus(Duration::from_secs(seconds));
         let cache = TokenCache::default();
         cache.keep(row.digest.clone(), row.clone(), at(10), REMEMBERED);

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use api::{Code, Error};
 use axum::http::header::{ALLOW, WWW_AUTHENTICATE};
-use engine::{AskError, OperationId, Phase, PhaseVerb, SubmitError};
+use declared::{SIGNAL_BYTES_MAX, SIGNALS_MAX};
+use engine::{AskError, OperationId, Phase, PhaseVerb, SignalError, SubmitError};
 
 use crate::http::{Failure, FailureKind, JsonFault};
 
@@ -127,6 +128,18 @@ pub fn submit(error: SubmitError) -> Failure {
         ),
         SubmitError::Store(error) => error.into(),
     }
+}
+
+pub fn signal(error: SignalError) -> Failure {
+    let (signals, bytes) = match error {
+        SignalError::Submit(error) => return submit(error),
+        SignalError::TooMany { signals, bytes } => (signals, bytes),
+    };
+    let message = format!(
+        "{signals} signals with {bytes} bytes are unread by this operation, which may have {SIGNALS_MAX} with \
+         {SIGNAL_BYTES_MAX} bytes: signal a key that a step waits for, use a key again, or send less in each"
+    );
+    Failure::new(Code::TooManySignals, message)
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use crate::audit::AuditEntry;
 use crate::auth::{BearerToken, authenticate, bearer_token};
 use crate::error;
 use crate::http::{Admission, Api, Denial, Failure, FailureKind, request_id, rights};
+use crate::operations::signal_one;
 use crate::principal::Principal;
 use crate::rights::Needs;
 
@@ -49,10 +50,15 @@ impl Api for AppState {
             Needs::Nothing => None,
             Needs::ReadUnlessPublic => (!self.settings.public_metrics).then_some(Capability::Read),
             Needs::Can(capability) | Needs::CanWithSome(capability) => Some(capability),
-            Needs::OperateOrSignalToken if has_signal_token(&parts.headers) => None,
+            Needs::SeesSome => Some(Capability::Read),
+            Needs::OperateOrSignalToken if has_signal_token(&parts.headers) => {
+                let operation = signal_one::prove(self, parts).await?;
+                parts.extensions.insert(operation);
+                None
+            }
             Needs::OperateOrSignalToken => Some(Capability::Operate),
         };
-        // A token that the handler checks has no name of its own.
+        // The token of an operation has no name of its own.
         let of_service = |action| AuditEntry {
             who: SERVICE.to_owned(),
             action,
@@ -62,23 +68,26 @@ impl Api for AppState {
         let mut entry = right.action.map(of_service);
         if let Some(needed) = needed {
             // A request from inside the process brings its principal.
-            let caller = match parts.extensions.get::<Principal>() {
+            let principal = match parts.extensions.get::<Principal>() {
                 Some(principal) => principal.clone(),
                 None => authenticate(self, &parts.headers).await?,
             };
-            let who = caller.name.clone();
+            let who = principal.name.clone();
             entry = right.action.map(|action| AuditEntry {
                 who,
                 action,
                 path: parts.uri.path().to_owned(),
                 request: request_id(parts),
             });
-            let is_checked_later = matches!(right.needs, Needs::CanWithSome(_) | Needs::OperateOrSignalToken);
-            let may = if is_checked_later { caller.can(needed) } else { caller.can_with_all(needed) };
+            let may = match right.needs {
+                Needs::CanWithSome(_) | Needs::OperateOrSignalToken => principal.can_with_some(needed),
+                Needs::SeesSome => principal.sees_some(),
+                Needs::Nothing | Needs::ReadUnlessPublic | Needs::Can(_) => principal.can(needed),
+            };
             if !may {
-                return Err(Denial::new(forbidden(&caller, needed), entry));
+                return Err(Denial::new(forbidden(&principal, needed), entry));
             }
-            parts.extensions.insert(caller);
+            parts.extensions.insert(principal);
         }
         Ok(Admission { limit: self.settings.request_timeout, is_change: right.action.is_some(), entry })
     }
@@ -91,9 +100,20 @@ fn has_signal_token(headers: &HeaderMap) -> bool {
     matches!(bearer_token(headers), BearerToken::Found(token) if token.starts_with("sealed:"))
 }
 
-pub(crate) fn forbidden(caller: &Principal, needed: Capability) -> Failure {
+pub(crate) fn forbidden(principal: &Principal, needed: Capability) -> Failure {
     let needed = needed.role();
-    let has = caller.role().map_or("no role here".to_owned(), |role| format!("the role {role}"));
-    let detail = format!("this needs the role {needed}, and {} has {has}", caller.name);
+    let detail = format!("this needs the role {needed}, and {} has {}", principal.name, role_of(principal));
     Failure::new(Code::Forbidden, detail).with("needs", needed.as_str())
+}
+
+/// The same about one workflow, for which a grant would do.
+pub(crate) fn forbidden_with(principal: &Principal, needed: Capability, workflow: &str) -> Failure {
+    let (role, grant) = (needed.role(), format!("{}:{workflow}", needed.as_str()));
+    let has = role_of(principal);
+    let detail = format!("this needs the role {role} or the grant {grant}, and {} has {has}", principal.name);
+    Failure::new(Code::Forbidden, detail).with("needs", role.as_str())
+}
+
+fn role_of(principal: &Principal) -> String {
+    principal.role().map_or("no role here".to_owned(), |role| format!("the role {role}"))
 }

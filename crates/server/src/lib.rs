@@ -12,6 +12,7 @@ mod docs;
 mod endpoints;
 pub mod error;
 mod errors;
+mod grants;
 mod guard;
 mod health;
 pub mod http;

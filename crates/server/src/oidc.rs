@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use engine::{Clock, Proof, Role};
+use engine::{Clock, Grant, Proof, Role};
 
 use crate::auth::{AuthError, Bearers};
 use crate::principal::Principal;
@@ -35,6 +35,8 @@ pub struct OidcSettings {
     pub scope: Option<String>,
     /// Which role each group brings. The highest one counts.
     pub roles: BTreeMap<String, Role>,
+    /// What each group brings beyond roles, for some workflows.
+    pub grants: Vec<(String, Grant)>,
     /// The claim that names the organisation of a user of the launch API.
     pub org_claim: String,
     /// What the names of all who come from this issuer begin with.
@@ -53,6 +55,13 @@ impl OidcSettings {
         self
     }
 
+    /// The same with these grants of groups.
+    #[must_use]
+    pub fn with_grants(mut self, grants: Vec<(String, Grant)>) -> OidcSettings {
+        self.grants = grants;
+        self
+    }
+
     /// With the groups `admin`, `operator`, `viewer` and `launcher`.
     pub fn new(issuer: impl Into<String>, audience: impl Into<String>) -> OidcSettings {
         let roles = [
@@ -66,6 +75,7 @@ impl OidcSettings {
             audience: audience.into(),
             scope: None,
             roles: roles.map(|(group, role)| (group.to_owned(), role)).into(),
+            grants: Vec::new(),
             org_claim: ORG_CLAIM_DEFAULT.to_owned(),
             name_prefix: NAME_PREFIX_DEFAULT,
         }

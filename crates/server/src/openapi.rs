@@ -78,8 +78,10 @@ pub(crate) async fn openapi_json(State(app): State<Shared>) -> Json<OpenApi> {
 fn complete(operation: &mut Operation, right: &Right) {
     let mut problems = vec![(500, "Something broke: `internal`."), (504, "It took too long: `timeout`.")];
     let needs = right.needs;
-    let is_for_principals =
-        matches!(needs, Needs::Can(_) | Needs::CanWithSome(_) | Needs::OperateOrSignalToken);
+    let is_for_principals = matches!(
+        needs,
+        Needs::Can(_) | Needs::CanWithSome(_) | Needs::SeesSome | Needs::OperateOrSignalToken
+    );
     if is_for_principals || needs == Needs::ReadUnlessPublic {
         secure(operation, &[SCHEME]);
         problems.push((401, "No valid token: `unauthenticated`."));
@@ -101,8 +103,14 @@ fn complete(operation: &mut Operation, right: &Right) {
     let role = match right.needs {
         Needs::Nothing => "Needs no token.".to_owned(),
         Needs::ReadUnlessPublic => "Needs the role reader, unless metrics are public.".to_owned(),
-        Needs::Can(capability) | Needs::CanWithSome(capability) => {
-            format!("Needs the role {}.", capability.role())
+        Needs::Can(capability) => format!("Needs the role {}.", capability.role()),
+        Needs::SeesSome => "Needs the role reader, or a grant for the workflow.".to_owned(),
+        Needs::CanWithSome(capability) => {
+            format!(
+                "Needs the role {}, or the grant `{}` for the workflow.",
+                capability.role(),
+                capability.as_str()
+            )
         }
         Needs::OperateOrSignalToken => "Needs the role operator, or the token of the operation.".to_owned(),
     };

@@ -19,13 +19,22 @@ pub mod totals;
 mod wanted;
 pub mod watchers;
 
-use engine::{Inspection, OperationId};
+use engine::{Capability, Inspection, OperationId};
 
 use crate::app_state::AppState;
 use crate::error;
+use crate::grants::check_operation;
 use crate::http::Failure;
+use crate::principal::Principal;
 
-/// Everything about an operation that must be there.
-async fn inspect(app: &AppState, id: OperationId) -> Result<Inspection, Failure> {
-    app.engine.inspect(id).await?.ok_or_else(|| error::no_such_operation(id))
+/// Everything about an operation that must be there, for a caller that may do this with it.
+async fn inspect(
+    app: &AppState,
+    principal: &Principal,
+    needed: Capability,
+    id: OperationId,
+) -> Result<Inspection, Failure> {
+    let inspection = app.engine.inspect(id).await?.ok_or_else(|| error::no_such_operation(id))?;
+    check_operation(principal, needed, id, &inspection.shown.summary.workflow)?;
+    Ok(inspection)
 }

@@ -45,7 +45,15 @@ pub async fn ensure_first_user(
 }
 
 fn new_user(name: &str, role: Role, hash: String, now: Timestamp) -> UserRow {
-    UserRow { name: name.to_owned(), role, hash, created_at: now, failures: 0, locked_until: None }
+    UserRow {
+        grants: Vec::new(),
+        name: name.to_owned(),
+        role,
+        hash,
+        created_at: now,
+        failures: 0,
+        locked_until: None,
+    }
 }
 
 async fn find(people: &dyn PeopleStore, name: &str) -> Result<UserRow, Failure> {

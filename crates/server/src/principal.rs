@@ -8,6 +8,7 @@ use engine::{Capability, Grant, Organisation, Proof, Role, Scope, SessionRow, Ti
 use crate::tokens::digest;
 
 const ORG_CHARS_MAX: usize = 64;
+const OF_WORKFLOWS: [Capability; 3] = [Capability::Read, Capability::Operate, Capability::Submit];
 /// Every application has permissions; these are ours.
 const APPLICATION: &str = "provisioning";
 
@@ -65,7 +66,12 @@ pub struct PrincipalSubject {
 impl Principal {
     /// The one way to a principal. An organisation whose name cannot be one counts as missing.
     pub fn of(proof: Proof, subject: PrincipalSubject) -> Principal {
-        let PrincipalSubject { name, roles, organisation, account, platform, grants, permissions } = subject;
+        let PrincipalSubject { name, mut roles, organisation, account, platform, grants, permissions } =
+            subject;
+        // Who has grants alone may sign in and use them.
+        if roles.is_empty() && !grants.is_empty() {
+            roles.push(Role::Limited);
+        }
         let organisation = match organisation.filter(|id| is_organisation(id)) {
             _ if proof.is_of_this_server() => Organisation::Server,
             Some(id) => Organisation::Named(id),
@@ -80,14 +86,15 @@ impl Principal {
         let subject = PrincipalSubject {
             name: user.name.clone(),
             roles: vec![user.role],
+            grants: user.grants.clone(),
             ..PrincipalSubject::default()
         };
         Principal::of(Proof::Password { digest: digest(&user.hash) }, subject)
     }
 
     pub fn of_token(token: TokenRow) -> Principal {
-        let (name, roles, platform) = (token.name, vec![token.role], token.platform);
-        let subject = PrincipalSubject { name, roles, platform, ..PrincipalSubject::default() };
+        let (name, roles, platform, grants) = (token.name, vec![token.role], token.platform, token.grants);
+        let subject = PrincipalSubject { name, roles, platform, grants, ..PrincipalSubject::default() };
         Principal::of(Proof::Token { digest: token.digest }, subject)
     }
 
@@ -103,7 +110,7 @@ impl Principal {
             organisation,
             account: None,
             platform: None,
-            grants: Vec::new(),
+            grants: row.grants.clone(),
             permissions: Some(row.permissions.iter().filter_map(|text| Permission::parse(text)).collect()),
         };
         Principal::of(row.proof.clone(), subject)
@@ -117,6 +124,7 @@ impl Principal {
             roles: self.roles.clone(),
             organisation: self.organisation.clone(),
             permissions: self.permissions.iter().map(ToString::to_string).collect(),
+            grants: self.grants.clone(),
             proof: self.proof.clone(),
             created_at: now,
             seen_at: now,
@@ -131,20 +139,34 @@ impl Principal {
         self.roles.iter().copied().max()
     }
 
-    /// Whether it may do this at all; with a grant, for some workflows.
+    /// Whether it may do this with all workflows, and with everything else that it is about.
     pub fn can(&self, capability: Capability) -> bool {
-        self.has(capability) || self.grants.iter().any(|grant| grant.capability == capability)
+        self.has_grant(&Grant { capability, scope: Scope::All })
     }
 
-    /// Whether it may do this with all workflows.
-    pub fn can_with_all(&self, capability: Capability) -> bool {
-        let is_for_all = |grant: &Grant| grant.capability == capability && grant.scope == Scope::All;
-        self.has(capability) || self.grants.iter().any(is_for_all)
+    /// Whether it may do this with one workflow at least.
+    pub fn can_with_some(&self, capability: Capability) -> bool {
+        self.has(capability) || self.grants.iter().any(|grant| grant.capability == capability)
     }
 
     /// Whether it may do this with a workflow.
     pub fn can_with(&self, capability: Capability, workflow: &str) -> bool {
         self.has(capability) || self.grants.iter().any(|grant| grant.allows(capability, workflow))
+    }
+
+    /// Whether it may know that this workflow exists: who may do anything with it sees its plan.
+    pub fn sees(&self, workflow: &str) -> bool {
+        OF_WORKFLOWS.into_iter().any(|capability| self.can_with(capability, workflow))
+    }
+
+    /// Whether there is any workflow that it may see.
+    pub fn sees_some(&self) -> bool {
+        OF_WORKFLOWS.into_iter().any(|capability| self.can_with_some(capability))
+    }
+
+    /// Whether it has at least this.
+    pub fn has_grant(&self, other: &Grant) -> bool {
+        self.has(other.capability) || self.grants.iter().any(|grant| grant.includes(other))
     }
 
     fn has(&self, capability: Capability) -> bool {
@@ -249,12 +271,17 @@ mod tests {
         };
         let may = |grants: &[&str], workflow: &str| {
             let who = Principal::of(Proof::CodeFlow, subject(grants));
-            (who.can(Capability::Submit), who.can_with(Capability::Submit, workflow))
+            (who.can_with_some(Capability::Submit), who.can_with(Capability::Submit, workflow))
         };
         assert_eq!(may(&[], "orders.create"), (false, false));
         assert_eq!(may(&["submit:orders.*"], "orders.create"), (true, true));
         assert_eq!(may(&["submit:orders.*"], "runtime.provision"), (true, false));
         assert_eq!(may(&["operate:orders.*"], "orders.create"), (false, false));
+        let some = Principal::of(Proof::CodeFlow, subject(&["submit:orders.*"]));
+        let all = Principal::of(Proof::CodeFlow, subject(&["submit:*"]));
+        assert!(!some.can(Capability::Submit) && all.can(Capability::Submit));
+        let alone = PrincipalSubject { roles: Vec::new(), ..subject(&["submit:orders.*"]) };
+        assert_eq!(Principal::of(Proof::CodeFlow, alone).roles, [Role::Limited]);
     }
 
     #[test]
@@ -285,7 +312,9 @@ mod tests {
         let (now, later) = (Timestamp(1), Timestamp(9));
         for permissions in [None, Some(&[][..]), Some(&["provisioning:pubkey:read"][..])] {
             for proof in [Proof::Bearer { expires_at: Timestamp(5) }, Proof::CodeFlow] {
-                let before = Principal { proof, ..principal(&[Role::Launcher, Role::Reader], permissions) };
+                let grants = engine::parse_grants("submit:orders.*").unwrap();
+                let roles = [Role::Launcher, Role::Reader];
+                let before = Principal { proof, grants, ..principal(&roles, permissions) };
                 let row = before.session("d".into(), now, later);
                 assert_eq!(Principal::of_session(&row), before);
                 let end = if before.proof == Proof::CodeFlow { later } else { Timestamp(5) };

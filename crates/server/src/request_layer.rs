@@ -39,9 +39,9 @@ pub async fn request_layer(State(app): State<Shared>, mut request: Request, next
     span.in_scope(|| {
         let took_ms = took.as_millis();
         match status {
-            500.. => warn!(took_ms, "answered"),
-            _ if method.is_safe() => debug!(took_ms, "answered"),
-            _ => info!(took_ms, "answered"),
+            500.. => warn!(took_ms, "request answered"),
+            _ if method.is_safe() => debug!(took_ms, "request answered"),
+            _ => info!(took_ms, "request answered"),
         }
     });
     response

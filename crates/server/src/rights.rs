@@ -18,37 +18,41 @@ pub enum Needs {
     Can(Capability),
     /// The same, also with a grant for some workflows. The handler checks which.
     CanWithSome(Capability),
+    /// To read, operate or submit, also with a grant for some workflows. The handler shows those and no others.
+    SeesSome,
     /// To operate, or the token that the services of an operation have. The handler checks that one.
     OperateOrSignalToken,
 }
 
 pub static RIGHTS: [Right; 47] = {
-    use Needs::{Nothing, ReadUnlessPublic};
+    use Needs::{Nothing, ReadUnlessPublic, SeesSome};
     const SIGN_IN: Needs = Needs::Can(Capability::SignIn);
     const READ: Needs = Needs::Can(Capability::Read);
+    const READ_SOME: Needs = Needs::CanWithSome(Capability::Read);
     const OPERATE: Needs = Needs::Can(Capability::Operate);
+    const OPERATE_SOME: Needs = Needs::CanWithSome(Capability::Operate);
     const SUBMIT: Needs = Needs::CanWithSome(Capability::Submit);
     const ADMINISTER: Needs = Needs::Can(Capability::Administer);
     [
-        look("/operations", READ),
+        look("/operations", READ_SOME),
         change(Method::POST, "/operations", SUBMIT, "operation.submit"),
-        look("/operations/totals", READ),
-        look("/operations/failures", READ),
-        look("/operations/{id}", READ),
-        look("/operations/{id}/journal", READ),
-        look("/operations/{id}/events", READ),
-        look("/operations/{id}/explain", READ),
-        change(Method::POST, "/operations/{id}/cancel", OPERATE, "operation.cancel"),
-        change(Method::POST, "/operations/{id}/pause", OPERATE, "operation.pause"),
-        change(Method::POST, "/operations/{id}/resume", OPERATE, "operation.resume"),
-        change(Method::POST, "/operations/{id}/retry", OPERATE, "operation.retry"),
-        look("/workflows", READ),
-        look("/workflows/{name}", READ),
+        look("/operations/totals", READ_SOME),
+        look("/operations/failures", READ_SOME),
+        look("/operations/{id}", READ_SOME),
+        look("/operations/{id}/journal", READ_SOME),
+        look("/operations/{id}/events", READ_SOME),
+        look("/operations/{id}/explain", READ_SOME),
+        change(Method::POST, "/operations/{id}/cancel", OPERATE_SOME, "operation.cancel"),
+        change(Method::POST, "/operations/{id}/pause", OPERATE_SOME, "operation.pause"),
+        change(Method::POST, "/operations/{id}/resume", OPERATE_SOME, "operation.resume"),
+        change(Method::POST, "/operations/{id}/retry", OPERATE_SOME, "operation.retry"),
+        look("/workflows", SeesSome),
+        look("/workflows/{name}", SeesSome),
         change(Method::PUT, "/workflows/{name}", ADMINISTER, "workflow.apply"),
         change(Method::DELETE, "/workflows/{name}", ADMINISTER, "workflow.delete"),
-        look("/workflows/{name}/calls", READ),
-        look("/workflows/{name}/versions", READ),
-        look("/workflows/{name}/versions/{version}", READ),
+        look("/workflows/{name}/calls", SeesSome),
+        look("/workflows/{name}/versions", SeesSome),
+        look("/workflows/{name}/versions/{version}", SeesSome),
         change(Method::POST, "/workflows/{name}/dry-run", SUBMIT, "workflow.dry_run"),
         change(
             Method::POST,
@@ -105,7 +109,7 @@ mod tests {
             let more = match right.needs {
                 Needs::Can(needed) | Needs::CanWithSome(needed) => !engine::Role::Reader.can(needed),
                 Needs::OperateOrSignalToken => true,
-                Needs::Nothing | Needs::ReadUnlessPublic => false,
+                Needs::Nothing | Needs::ReadUnlessPublic | Needs::SeesSome => false,
             };
             assert!(more || !changes || right.path == "/me/password", "{} {}", right.method, right.path);
         }

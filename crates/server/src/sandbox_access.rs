@@ -8,7 +8,7 @@ use engine::{AccessStore, AdminChange, PeopleStore, Timestamp};
 use crate::http::Failure;
 use crate::principal::Principal;
 
-/// No name that a client may choose holds a `~`.
+/// No name that a user may choose has a `~`.
 pub const PREFIX: &str = "sandbox~";
 /// More sessions than any server has.
 const SESSIONS_MAX: usize = 1_000_000;
@@ -18,19 +18,19 @@ fn is_of_sandbox(name: &str) -> bool {
 }
 
 /// The name of a token or user that this caller creates.
-pub(crate) fn name_of_new(caller: &Principal, wanted: &str) -> String {
-    if is_of_sandbox(&caller.name) { format!("{PREFIX}{wanted}") } else { wanted.to_owned() }
+pub(crate) fn name_of_new(principal: &Principal, wanted: &str) -> String {
+    if is_of_sandbox(&principal.name) { format!("{PREFIX}{wanted}") } else { wanted.to_owned() }
 }
 
 /// A password that a caller of the sandbox sets must not open a user that stays, and an admin of the sandbox must not
 /// become the last one.
-pub(crate) fn check_change(caller: &Principal, target: &str) -> Result<(), Failure> {
-    if !is_of_sandbox(&caller.name) || is_of_sandbox(target) {
+pub(crate) fn check_change(principal: &Principal, target: &str) -> Result<(), Failure> {
+    if !is_of_sandbox(&principal.name) || is_of_sandbox(target) {
         return Ok(());
     }
     let detail = format!(
         "{} came through the sign-in of the sandbox and may change only users and tokens whose names begin with {PREFIX}",
-        caller.name
+        principal.name
     );
     Err(Failure::new(Code::Forbidden, detail))
 }

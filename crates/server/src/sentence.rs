@@ -33,9 +33,9 @@ fn sentence(body: &Body) -> String {
             format!("{what}{step} failed in attempt {attempt} and is tried again at {until}: {cause}")
         }
         Body::Turned { step: Some(step), because: Because::Failed, cause, .. } => {
-            format!("{step} failed, and what was made is taken back: {cause}")
+            format!("{step} failed, and what was made is undone: {cause}")
         }
-        Body::Turned { cause, .. } => format!("what was made is taken back: {cause}"),
+        Body::Turned { cause, .. } => format!("what was made is undone: {cause}"),
         Body::Stuck { step, cause, left_over, .. } if left_over.is_empty() => {
             format!("it is stuck at {step} and needs an operator: {cause}")
         }
@@ -63,7 +63,7 @@ pub fn ended(phase: Phase) -> &'static str {
     match phase {
         Phase::Succeeded => "it succeeded",
         Phase::Failed => "it failed, and what it made was left",
-        Phase::Undone => "it failed, and everything it made was taken back",
+        Phase::Undone => "it failed, and everything it made was undone",
         Phase::Cancelled => "it was cancelled",
         _ => "it goes on",
     }
@@ -162,7 +162,7 @@ mod tests {
                 cause: "quota".into(),
                 changes: Changes::default(),
             },
-            "a failed, and what was made is taken back: quota",
+            "a failed, and what was made is undone: quota",
         );
         check(
             Body::Stuck {

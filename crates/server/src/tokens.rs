@@ -8,7 +8,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use engine::secret::{ExposeSecret, SecretString};
 use engine::store::StoreError;
-use engine::{AccessStore, Role, Timestamp, TokenRow};
+use engine::{AccessStore, Grant, Role, Timestamp, TokenRow};
 use sha2::{Digest, Sha256};
 
 /// So that a token is recognised where it should not be, such as in a repository.
@@ -55,14 +55,14 @@ pub async fn issue_for(
     if !is_name(name) {
         return Err(IssueError::InvalidName);
     }
-    issue_as(access, name, role, platform, now, expires_at).await
+    issue_as(access, name, (role, Vec::new()), platform, now, expires_at).await
 }
 
-/// The same with a name that was checked before.
-pub async fn issue_as(
+/// The same with a name and grants that were checked before.
+pub(crate) async fn issue_as(
     access: &dyn AccessStore,
     name: &str,
-    role: Role,
+    (role, grants): (Role, Vec<Grant>),
     platform: Option<&str>,
     now: Timestamp,
     expires_at: Option<Timestamp>,
@@ -73,7 +73,7 @@ pub async fn issue_as(
     let token = SecretString::from(format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(rand::random::<[u8; 32]>())));
     let digest = digest(token.expose_secret());
     let platform = platform.map(str::to_owned);
-    let row = TokenRow { name: name.to_owned(), role, digest, platform, created_at: now, expires_at };
+    let row = TokenRow { grants, name: name.to_owned(), role, digest, platform, created_at: now, expires_at };
     if access.add_token(&row).await? { Ok(token) } else { Err(IssueError::NameTaken(name.to_owned())) }
 }
 

@@ -5,6 +5,7 @@ pub(crate) use api::types::*;
 use engine::store::{ControlRequest, Summary};
 use engine::{Organisation, ProofKind, SessionRow, StepInfo, Timestamp, UserRow, WorkflowInfo};
 
+use crate::grants;
 use crate::sentence::describe;
 
 /// So many digits tell sessions apart.
@@ -101,6 +102,7 @@ impl ToWire for Summary {
         Operation {
             id: self.id.0,
             workflow: self.workflow,
+            name: self.name,
             tenant: self.tenant,
             resource: self.resource,
             phase: self.phase.to_wire(),
@@ -198,6 +200,7 @@ impl ToWire for engine::TokenRow {
             name: self.name,
             role: self.role.to_wire(),
             platform: self.platform,
+            grants: grants::texts(&self.grants),
             created_at: self.created_at.to_wire(),
             expires_at: self.expires_at.to_wire(),
         }
@@ -218,6 +221,7 @@ pub(crate) fn user_at(now: Timestamp, row: UserRow) -> User {
     User {
         name: row.name,
         role: row.role.to_wire(),
+        grants: grants::texts(&row.grants),
         created_at: row.created_at.to_wire(),
         locked_until: row.locked_until.filter(|until| *until > now).to_wire(),
     }

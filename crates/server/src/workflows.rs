@@ -64,11 +64,11 @@ pub(crate) fn with_origin(app: &AppState, mut workflow: wire::Workflow) -> wire:
 /// What is wrong with files, for the list of workflows.
 pub(crate) fn file_errors(app: &AppState) -> Vec<wire::WorkflowFileError> {
     let errors = app.workflows.iter().flat_map(|declared| declared.file_errors());
-    let place = |number: u64| (number > 0).then_some(number);
+    let location = |number: u64| (number > 0).then_some(number);
     errors
         .map(|error| wire::WorkflowFileError {
-            line: place(error.line),
-            column: place(error.column),
+            line: location(error.line),
+            column: location(error.column),
             file: error.file,
             message: error.message,
             at: error.at.to_wire(),

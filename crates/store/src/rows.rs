@@ -7,8 +7,8 @@ use engine::store::{
     Signal, StoreError, Summary, Total,
 };
 use engine::{
-    Event, NodeId, OperationId, Organisation, Phase, Proof, ProofKind, Role, SessionRow, Timestamp, TokenRow,
-    UserRow,
+    Event, Grant, NodeId, OperationId, Organisation, Phase, Proof, ProofKind, Role, SessionRow, Timestamp,
+    TokenRow, UserRow, grants_text, parse_grants,
 };
 use uuid::Uuid;
 
@@ -18,6 +18,7 @@ use crate::SEALED_PAGE;
 pub(crate) struct SummaryRow {
     pub(crate) id: Uuid,
     pub(crate) workflow: String,
+    pub(crate) name: Option<String>,
     pub(crate) tenant: String,
     pub(crate) resource: Option<String>,
     pub(crate) phase: String,
@@ -34,6 +35,7 @@ pub(crate) struct SummaryRow {
 impl SummaryRow {
     pub(crate) fn read(self) -> Result<Summary, StoreError> {
         Ok(Summary {
+            name: self.name,
             id: OperationId(self.id),
             workflow: self.workflow,
             tenant: self.tenant,
@@ -156,11 +158,11 @@ impl ClaimedRow {
 /// A row that was looked at, and its tenant, resource, workflow and text where the text is wanted.
 pub(crate) type ClaimCandidate = (RowKey, Option<(String, Option<String>, String, String)>);
 
-pub(crate) fn sealed_page(place: SealedColumn, found: Vec<ClaimCandidate>) -> SealedPage {
+pub(crate) fn sealed_page(column: SealedColumn, found: Vec<ClaimCandidate>) -> SealedPage {
     let next = found.last().filter(|_| found.len() == SEALED_PAGE).map(|(key, _)| key.clone());
     let wanted = found.into_iter().filter_map(|(key, wanted)| {
         let (tenant, resource, workflow, text) = wanted?;
-        Some(SealedRow { place, key, tenant, resource, workflow, text })
+        Some(SealedRow { column, key, tenant, resource, workflow, text })
     });
     SealedPage { rows: wanted.collect(), next }
 }
@@ -209,11 +211,13 @@ pub(crate) struct TokenText {
     pub(crate) created_at: i64,
     pub(crate) expires_at: Option<i64>,
     pub(crate) platform: Option<String>,
+    pub(crate) grants: Option<String>,
 }
 
 impl TokenText {
     pub(crate) fn read(self) -> Result<TokenRow, StoreError> {
         Ok(TokenRow {
+            grants: grants(self.grants.as_deref())?,
             role: self.role.parse::<Role>().map_err(StoreError::Refused)?,
             name: self.name,
             digest: self.digest,
@@ -231,11 +235,13 @@ pub(crate) struct UserText {
     pub(crate) created_at: i64,
     pub(crate) failures: i64,
     pub(crate) locked_until: Option<i64>,
+    pub(crate) grants: Option<String>,
 }
 
 impl UserText {
     pub(crate) fn read(self) -> Result<UserRow, StoreError> {
         Ok(UserRow {
+            grants: grants(self.grants.as_deref())?,
             role: self.role.parse::<Role>().map_err(StoreError::Refused)?,
             name: self.name,
             hash: self.hash,
@@ -263,6 +269,7 @@ pub(crate) struct SessionText {
     pub(crate) proof_expires_at: Option<i64>,
     pub(crate) device: Option<String>,
     pub(crate) address: Option<String>,
+    pub(crate) grants: Option<String>,
 }
 
 impl SessionText {
@@ -291,6 +298,7 @@ impl SessionText {
             proof_expires_at: row.proof.expires_at().map(|at| at.0),
             device: Some(row.device.clone()),
             address: Some(row.address.clone()),
+            grants: Some(grants_text(&row.grants)),
         }
     }
 
@@ -315,6 +323,7 @@ impl SessionText {
         };
         let permissions = self.permissions.unwrap_or_default();
         Ok(SessionRow {
+            grants: grants(self.grants.as_deref())?,
             digest: self.digest,
             user: self.user,
             roles,
@@ -328,6 +337,11 @@ impl SessionText {
             address: self.address.unwrap_or_default(),
         })
     }
+}
+
+/// Rows of earlier releases have none. What cannot be read grants nothing, and the row is refused as a whole.
+fn grants(text: Option<&str>) -> Result<Vec<Grant>, StoreError> {
+    parse_grants(text.unwrap_or_default()).map_err(StoreError::Refused)
 }
 
 pub(crate) fn phase(text: &str) -> Result<Phase, StoreError> {

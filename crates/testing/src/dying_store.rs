@@ -33,6 +33,8 @@ pub struct DyingStore {
     frozen: watch::Sender<bool>,
     is_mute: AtomicBool,
     holds_heartbeats: AtomicBool,
+    /// How often a claim found that other processes hold all that is due; `None` when they hold nothing.
+    empty_claims: Mutex<Option<usize>>,
     last_words: Option<fn()>,
     claims: Mutex<Vec<(OperationId, Instant)>>,
     claims_max: usize,
@@ -49,6 +51,7 @@ impl DyingStore {
             frozen: watch::Sender::new(false),
             is_mute: AtomicBool::new(false),
             holds_heartbeats: AtomicBool::new(false),
+            empty_claims: Mutex::default(),
             last_words: None,
             claims: Mutex::default(),
             claims_max: usize::MAX,
@@ -113,6 +116,16 @@ impl DyingStore {
     /// From now on heartbeats have no answer, and everything else has.
     pub fn hold_heartbeats(&self) {
         self.holds_heartbeats.store(true, Ordering::SeqCst);
+    }
+
+    /// From now on other processes hold whatever is due: claims bring nothing, and something is always due.
+    pub fn hide_due_work(&self) {
+        *self.empty_claims.lock().unwrap_or_else(PoisonError::into_inner) = Some(0);
+    }
+
+    /// How often it was looked for since then.
+    pub fn empty_claims(&self) -> usize {
+        self.empty_claims.lock().unwrap_or_else(PoisonError::into_inner).unwrap_or_default()
     }
 
     async fn alive(&self) -> Result<&dyn Store, StoreError> {
@@ -182,7 +195,12 @@ impl Store for DyingStore {
     }
 
     async fn claim(&self, node: NodeId, now: Timestamp, limit: usize) -> Result<Claims, StoreError> {
-        let claims = self.alive().await?.claim(node, now, limit).await?;
+        let store = self.alive().await?;
+        if let Some(count) = self.empty_claims.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+            *count += 1;
+            return Ok(Claims { operations: Vec::new(), next_due: Some(now) });
+        }
+        let claims = store.claim(node, now, limit).await?;
         let ids = claims.operations.iter().map(|claimed| (claimed.id, Instant::now()));
         self.claims.lock().unwrap_or_else(PoisonError::into_inner).extend(ids);
         let is_limited = self.claims_max < usize::MAX && !claims.operations.is_empty();

@@ -91,6 +91,7 @@ impl TestEngine {
 
 pub(crate) fn command(workflow: &str, resource: Option<&str>, params: Value) -> Command {
     Command {
+        name: None,
         workflow: workflow.into(),
         tenant: "test".into(),
         resource: resource.map(str::to_owned),

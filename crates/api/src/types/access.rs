@@ -8,14 +8,16 @@ use utoipa::ToSchema;
 
 use super::WireTime;
 
-/// What a token may do; each role includes the ones before it, except that only an admin may do what a broker or
-/// a launcher may.
+/// What a token may do; each role from reader on includes the ones before it, except that only an admin may do what
+/// a broker or a launcher may.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
+    /// Does what its grants say, and nothing else.
+    Limited,
     /// Asks for service instances, as a platform does, and sees nothing else.
     Broker,
-    /// Asks for machines through the launch API, and sees nothing else.
+    /// Asks for instances through the launch API, and sees nothing else.
     Launcher,
     /// Looks.
     Reader,
@@ -26,10 +28,12 @@ pub enum Role {
 }
 
 impl Role {
-    pub const ALL: [Role; 5] = [Role::Broker, Role::Launcher, Role::Reader, Role::Operator, Role::Admin];
+    pub const ALL: [Role; 6] =
+        [Role::Limited, Role::Broker, Role::Launcher, Role::Reader, Role::Operator, Role::Admin];
 
     pub fn as_str(self) -> &'static str {
         match self {
+            Role::Limited => "limited",
             Role::Broker => "broker",
             Role::Launcher => "launcher",
             Role::Reader => "reader",
@@ -63,6 +67,11 @@ pub struct Token {
     /// The platform whose credential it is; without it that of its own name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub platform: Option<String>,
+    /// What it may do beyond its role with some workflows, each as `submit:orders.*`: `read`, `operate` or `submit`, and
+    /// the name of a workflow or what names begin with.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(example = json!(["submit:orders.*", "read:orders.*"]))]
+    pub grants: Vec<String>,
     pub created_at: WireTime,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<WireTime>,
@@ -84,6 +93,11 @@ pub struct NewToken {
     /// instances. Without it the token is a platform of its own name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub platform: Option<String>,
+    /// What it may do beyond its role with some workflows, each as `submit:orders.*`: `read`, `operate` or `submit`, and
+    /// the name of a workflow or what names begin with.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(example = json!(["submit:orders.*", "read:orders.*"]))]
+    pub grants: Vec<String>,
     /// Without it the token never expires.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_in_seconds: Option<u64>,
@@ -98,6 +112,11 @@ pub struct IssuedToken {
     pub role: Role,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub platform: Option<String>,
+    /// What it may do beyond its role with some workflows, each as `submit:orders.*`: `read`, `operate` or `submit`, and
+    /// the name of a workflow or what names begin with.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(example = json!(["submit:orders.*", "read:orders.*"]))]
+    pub grants: Vec<String>,
     pub created_at: WireTime,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<WireTime>,
@@ -150,6 +169,7 @@ mod tests {
             name: "ci".into(),
             role: Role::Reader,
             platform: None,
+            grants: Vec::new(),
             created_at,
             expires_at: None,
         };

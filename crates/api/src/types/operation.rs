@@ -81,6 +81,9 @@ pub struct Submit {
     /// What the operation works on. Only one operation at a time works on a resource.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resource: Option<String>,
+    /// What people call that which it works on, in at most 200 characters: lists show it and find it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// Work is shared fairly between tenants.
     #[serde(default = "Submit::default_tenant")]
     #[schema(default = "default")]
@@ -128,6 +131,10 @@ pub struct PendingRequest {
 pub struct Operation {
     pub id: Uuid,
     pub workflow: String,
+    /// What people call that which it works on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(example = "web-events")]
+    pub name: Option<String>,
     pub tenant: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resource: Option<String>,

@@ -16,7 +16,7 @@ use super::{Role, WireTime};
 pub struct Password(String);
 
 impl Password {
-    /// For the client that asked for it.
+    /// For the user who signs in.
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -54,6 +54,11 @@ impl<'de> Deserialize<'de> for Password {
 pub struct User {
     pub name: String,
     pub role: Role,
+    /// What it may do beyond its role with some workflows, each as `submit:orders.*`: `read`, `operate` or `submit`, and
+    /// the name of a workflow or what names begin with.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(example = json!(["submit:orders.*", "read:orders.*"]))]
+    pub grants: Vec<String>,
     pub created_at: WireTime,
     /// There were too many wrong passwords: none is good before then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -74,6 +79,11 @@ pub struct NewUser {
     pub name: String,
     /// Any but broker, which is for platforms.
     pub role: Role,
+    /// What it may do beyond its role with some workflows, each as `submit:orders.*`: `read`, `operate` or `submit`, and
+    /// the name of a workflow or what names begin with.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(example = json!(["submit:orders.*", "read:orders.*"]))]
+    pub grants: Vec<String>,
     /// 12 to 128 characters. Without it one is made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub password: Option<Password>,
@@ -84,6 +94,11 @@ pub struct NewUser {
 pub struct CreatedUser {
     pub name: String,
     pub role: Role,
+    /// What it may do beyond its role with some workflows, each as `submit:orders.*`: `read`, `operate` or `submit`, and
+    /// the name of a workflow or what names begin with.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(example = json!(["submit:orders.*", "read:orders.*"]))]
+    pub grants: Vec<String>,
     pub created_at: WireTime,
     /// The one that was made, this once. Keep it: it cannot be shown again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -97,6 +112,10 @@ pub struct ChangeUser {
     /// Any but broker, which is for platforms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<Role>,
+    /// All of them, in place of those before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(example = json!(["submit:orders.*"]))]
+    pub grants: Option<Vec<String>>,
     /// 12 to 128 characters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub password: Option<Password>,
@@ -111,14 +130,14 @@ pub struct ChangePassword {
     pub new: Password,
 }
 
-/// What came of signing a client out.
+/// The result of signing a user out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct SignedOut {
     /// How many sessions ended.
     pub sessions: u64,
 }
 
-/// How a client proved who they are.
+/// How a user proved who they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Proof {
@@ -129,7 +148,7 @@ pub enum Proof {
     Oidc,
 }
 
-/// A browser that a client has signed in with.
+/// A browser in which a user is signed in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Session {
     /// Names it, and opens nothing.

@@ -66,7 +66,7 @@ struct Ending {
     /// How long it may take to stop [default: `engine.stop_grace` and ten seconds]
     #[arg(long, value_name = "TIME")]
     timeout: Option<Period>,
-    /// Kill it when it has not stopped by then; nothing is lost, the next start goes on
+    /// Kill it if it has not stopped by then; nothing is lost: the next start continues
     #[arg(long)]
     force: bool,
 }

@@ -150,7 +150,7 @@ enum Completion {
 
 /// What may stand behind these words: a value of the flag before, a flag, a command, or a value by its place.
 fn wanted(root: &Command, before: &[String], last: &str) -> Completion {
-    let (mut command, mut place, mut flag) = (root, 0, None);
+    let (mut command, mut position, mut flag) = (root, 0, None);
     for word in before {
         if flag.take().is_some() {
             continue;
@@ -159,9 +159,9 @@ fn wanted(root: &Command, before: &[String], last: &str) -> Completion {
             let known = find_flag(root, command, name);
             flag = known.filter(|argument| argument.get_action().takes_values() && !word.contains('='));
         } else if let Some(inner) = command.find_subcommand(word) {
-            (command, place) = (inner, 0);
+            (command, position) = (inner, 0);
         } else {
-            place += 1;
+            position += 1;
         }
     }
     if let Some(flag) = flag {
@@ -175,7 +175,7 @@ fn wanted(root: &Command, before: &[String], last: &str) -> Completion {
         return Completion::Words(flags.collect());
     }
     let inner: Vec<Candidate> = command.get_subcommands().filter(|it| !it.is_hide_set()).map(about).collect();
-    let positional = command.get_positionals().nth(place).or_else(|| command.get_positionals().last());
+    let positional = command.get_positionals().nth(position).or_else(|| command.get_positionals().last());
     match positional {
         Some(argument) if inner.is_empty() => Completion::Value(Box::new(argument.clone())),
         _ => Completion::Words(inner),

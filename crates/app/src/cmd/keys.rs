@@ -143,7 +143,7 @@ pub async fn run(global: &Global, args: &KeysArgs) -> Result<Exit> {
                 let keys = KeyList::from(&ring);
                 Ok((ring, keys))
             })?;
-            note("a new key seals from now on; running servers pick it up within a minute");
+            note("a new key seals from now on; running servers use it within about ten seconds");
             keys
         }
         KeysCommand::Forget(args) => {
@@ -194,7 +194,7 @@ async fn forget(config: &Config, file: &KeyFile, args: &ForgetArgs) -> Result<Op
     // The question may have been open for a while.
     check_unused(&database, &known, id).await?;
     let keys = change(&|ring| ring.forget(id))?;
-    note(format!("key {id} is forgotten; running servers forget it within a minute"));
+    note(format!("key {id} is forgotten; running servers forget it within about ten seconds"));
     Ok(Some(keys))
 }
 

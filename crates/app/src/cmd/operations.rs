@@ -47,7 +47,7 @@ enum OperationsCommand {
     Show(show::ShowArgs),
     Watch(watch::WatchArgs),
     Journal(journal::JournalArgs),
-    /// Stop operations and take back what they made
+    /// Cancel operations and undo what they created
     #[command(
         after_help = "Examples:\n  provision-engine operations cancel ID --reason 'wrong plan' --wait\n  \
                       provision-engine operations cancel --phase pending --workflow demo.hello --yes"
@@ -59,7 +59,7 @@ enum OperationsCommand {
                       provision-engine operations pause --phase running,waiting --tenant acme"
     )]
     Pause(ask::AskArgs),
-    /// Let paused or stuck operations go on where they were
+    /// Resume paused or stuck operations
     #[command(after_help = "Examples:\n  provision-engine operations resume ID --wait\n  \
                       provision-engine operations resume --phase paused --yes")]
     Resume(ask::AskArgs),

@@ -2,6 +2,7 @@
 //! knows no declared workflow. With params, `plan` is a dry run.
 
 mod dry_run;
+mod params;
 
 use anyhow::{Result, bail};
 use api::client::CallError;
@@ -14,7 +15,7 @@ use crate::client::PlatformClient;
 use crate::exit::Exit;
 use crate::output::{self, Cell, Format, Render, Table, note};
 
-/// Show the steps of a workflow in the order in which they run
+/// Show the steps of a workflow in the order in which they run, and its params
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct PlanArgs {
@@ -141,10 +142,16 @@ pub async fn one(global: &Global, args: &PlanArgs) -> Result<Exit> {
 
 fn show(global: &Global, workflow: &Workflow) -> Result<Exit> {
     if matches!(global.output, Format::Table | Format::Wide) {
-        let ends = if workflow.on_failure == "unwind" { "taken back" } else { "left" };
-        note(format!("{} When a step fails, the work of the steps before it is {ends}.", workflow.about));
+        let ends = if workflow.on_failure == "unwind" { "undone" } else { "left" };
+        note(&workflow.about);
+        note(format!("When a step fails, the work of the steps before it is {ends}."));
     }
     output::print(global.output, workflow)?;
+    if matches!(global.output, Format::Table | Format::Wide)
+        && let Some(params) = params::table(&workflow.params)
+    {
+        output::data(&format!("\n{}", params.to_text()))?;
+    }
     Ok(Exit::GOOD)
 }
 

@@ -25,7 +25,7 @@ use crate::app::App;
 use crate::background::{PidFile, reachable};
 use crate::cli::{Flag, Global};
 use crate::compose::ComposedEngine;
-use crate::config::{Config, Database};
+use crate::config::{Config, Database, Origin};
 use crate::exit::Exit;
 use crate::listener::{ListenerLimits, Tls, raise_limit, serve};
 use crate::logs::Logs;
@@ -233,6 +233,9 @@ impl RunningServer {
         if let ((), Err(_)) = tokio::join!(close, stop) {
             warn!("releasing the node lease failed; it expires by itself");
         }
+        if tokio::time::timeout(CLOSING_LIMIT, composed.background_ended()).await.is_err() {
+            warn!("background tasks were still running and are cut off");
+        }
         let sandbox = composed.sandbox.take();
         // Clients go before the systems that they are connected to, or they report them as lost.
         drop(composed);
@@ -332,17 +335,18 @@ fn welcome(app: &App, config: &Config, server: &RunningServer, link: Option<&str
         format!("  database        {database}"),
         format!("  sandbox         {sandbox}"),
         format!("  admin token     {token}"),
-        format!("  console         {url}/ ({users})"),
+        format!("  console         {}/ ({users})", console_url(config, *listen)),
     ];
     lines.extend(
         link.map(|link| format!("  sign in         {link}\n                  (works once, for ten minutes)")),
     );
     lines.extend(facts);
-    let data_dir = format!("--data-dir {}", dir.path().display());
+    let is_default = config.origins().of("data_dir").is_none_or(|origin| *origin == Origin::Default);
+    let data_dir = if is_default { String::new() } else { format!(" --data-dir {}", dir.path().display()) };
     for (number, (_, command)) in commands.into_iter().enumerate() {
         let label = if number == 0 { "try it:   " } else { "          " };
-        lines.push(format!("{label}{name} {command} {data_dir}"));
+        lines.push(format!("{label}{name} {command}{data_dir}"));
     }
-    lines.push(format!("stop it:  Ctrl-C, or {name} stop {data_dir}"));
+    lines.push(format!("stop it:  Ctrl-C, or {name} stop{data_dir}"));
     note(lines.join("\n"));
 }

@@ -18,6 +18,7 @@ Examples:
   provision-engine tokens create --name dashboard --role reader
   provision-engine tokens create --name ci --role admin --expires 30d
   provision-engine tokens create --name cf-2 --role broker --platform cf
+  provision-engine tokens create --name acme-ci --grant 'submit:acme.*' --grant 'read:acme.*'
   provision-engine tokens delete ci";
 
 /// List, create and delete API tokens
@@ -35,12 +36,18 @@ enum TokensCommand {
     List,
     /// Create a token and print it
     #[command(after_help = "Examples:\n  provision-engine tokens create --name dashboard --role reader\n  \
-                      provision-engine tokens create --name ci --role admin --expires 30d")]
+                      provision-engine tokens create --name ci --role admin --expires 30d\n  \
+                      provision-engine tokens create --name acme-ci --grant 'submit:acme.*' --grant 'read:acme.*'")]
     Create {
-        /// What it may do: a reader looks, an operator also steers, an admin also submits and manages tokens; a broker
-        /// asks for service instances and a launcher for machines, and both see nothing else
-        #[arg(long, value_name = "ROLE")]
-        role: Role,
+        /// What it may do: a reader reads, an operator also controls operations, an admin also submits and manages tokens; a broker
+        /// asks for service instances and a launcher for instances in clouds, and both see nothing else; limited, which
+        /// is the default with --grant, does what its grants say
+        #[arg(long, value_name = "ROLE", required_unless_present = "grants")]
+        role: Option<Role>,
+        /// What it may do with some workflows beyond its role: read, operate or submit, and a name or what names begin
+        /// with, such as 'submit:acme.*'; can be given several times
+        #[arg(long = "grant", value_name = "GRANT")]
+        grants: Vec<String>,
         /// Its name in journals and in the audit log
         #[arg(long, value_name = "NAME")]
         name: String,
@@ -63,13 +70,14 @@ impl Render for TokenList {
     fn table(&self, is_wide: bool) -> Table {
         let now = WallClock.now();
         let when = |at| if is_wide { format!("{at}") } else { ago(now, at) };
-        let mut table = Table::new(["NAME", "ROLE", "CREATED", "EXPIRES"]);
+        let mut table = Table::new(["NAME", "ROLE", "CREATED", "EXPIRES", "GRANTS"]);
         for token in &self.items {
             table.row([
                 Cell::new(&token.name),
                 Cell::new(token.role.as_str()),
                 Cell::new(when(token.created_at)),
                 Cell::maybe(token.expires_at.map(when)),
+                Cell::maybe(listed(&token.grants)),
             ]);
         }
         table
@@ -80,14 +88,24 @@ impl Render for TokenList {
     }
 }
 
+/// Grants as one cell.
+pub(super) fn listed(grants: &[String]) -> Option<String> {
+    (!grants.is_empty()).then(|| grants.join(" "))
+}
+
 pub async fn run(global: &Global, args: &TokensArgs) -> Result<Exit> {
     let client = PlatformClient::find(global)?;
     match &args.command {
         TokensCommand::List => output::print(global.output, &client.tokens().await?)?,
-        TokensCommand::Create { role, name, platform, expires } => {
+        TokensCommand::Create { role, grants, name, platform, expires } => {
             let expires_in_seconds = expires.map(|period| period.get().as_secs());
-            let token =
-                NewToken { name: name.clone(), role: *role, platform: platform.clone(), expires_in_seconds };
+            let token = NewToken {
+                name: name.clone(),
+                role: role.unwrap_or(Role::Limited),
+                platform: platform.clone(),
+                grants: grants.clone(),
+                expires_in_seconds,
+            };
             let issued = client.create_token(&token).await?;
             match global.output {
                 Format::Json | Format::Yaml => output::print_value(global.output, &issued)?,

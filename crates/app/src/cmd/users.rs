@@ -8,6 +8,7 @@ use clap::{Args, Subcommand};
 use engine::{Clock, WallClock};
 
 use super::operations::ago;
+use super::tokens::listed;
 use crate::cli::Global;
 use crate::client::PlatformClient;
 use crate::exit::Exit;
@@ -20,11 +21,12 @@ Examples:
   provision-engine users password ada
   provision-engine users password ada < password-file
   provision-engine users role ada admin
+  provision-engine users grants ada 'submit:acme.*' 'read:acme.*'
   provision-engine users sign-out ada
   provision-engine users delete ada
 
-A password is typed, or is the first line of stdin. It is never an argument: everybody on the
-machine can see a command line.";
+A password is typed, or is the first line of stdin. It is never an argument, because all users of
+the host can see a command line.";
 
 /// List, create, change and delete the users who sign in to the console
 #[derive(Debug, Args)]
@@ -48,10 +50,13 @@ enum UsersCommand {
     Create {
         /// The name to sign in with, which is also in journals and in the audit log
         name: String,
-        /// What they may do: launcher, reader, operator or admin
-        #[arg(long, value_name = "ROLE", value_parser = role)]
-        role: Role,
-        /// Ask for a password, or read it from stdin, and make none
+        /// What they may do: limited, launcher, reader, operator or admin; limited with --grant alone
+        #[arg(long, value_name = "ROLE", value_parser = role, required_unless_present = "grants")]
+        role: Option<Role>,
+        /// What they may do with some workflows beyond the role, such as 'submit:acme.*'; can be given several times
+        #[arg(long = "grant", value_name = "GRANT")]
+        grants: Vec<String>,
+        /// Ask for a password, or read it from stdin, instead of generating one
         #[arg(long)]
         password: bool,
     },
@@ -67,9 +72,24 @@ enum UsersCommand {
     Role {
         /// The name of the user
         name: String,
-        /// What they may do: launcher, reader, operator or admin
+        /// What they may do: limited, launcher, reader, operator or admin
         #[arg(value_parser = role)]
         role: Role,
+    },
+    /// Replace what a user may do with some workflows beyond the role, which signs them out everywhere
+    #[command(
+        after_help = "Examples:\n  provision-engine users grants ada 'submit:acme.*' 'read:acme.*'\n  \
+                      provision-engine users grants ada --none"
+    )]
+    Grants {
+        /// The name of the user
+        name: String,
+        /// All grants that they have from now on: read, operate or submit, and a name or what names begin with
+        #[arg(value_name = "GRANT", required_unless_present = "none")]
+        grants: Vec<String>,
+        /// Take all grants away
+        #[arg(long, conflicts_with = "grants")]
+        none: bool,
     },
     /// Delete a user and sign them out everywhere
     #[command(alias = "remove", after_help = "Examples:\n  provision-engine users delete ada")]
@@ -98,13 +118,14 @@ impl Render for UserList {
     fn table(&self, is_wide: bool) -> Table {
         let now = WallClock.now();
         let when = |at| if is_wide { format!("{at}") } else { ago(now, at) };
-        let mut table = Table::new(["NAME", "ROLE", "CREATED", "LOCKED UNTIL"]);
+        let mut table = Table::new(["NAME", "ROLE", "CREATED", "LOCKED UNTIL", "GRANTS"]);
         for user in &self.items {
             table.row([
                 Cell::new(&user.name),
                 Cell::new(user.role.as_str()),
                 Cell::new(when(user.created_at)),
                 Cell::maybe(user.locked_until.map(|until| until.to_string())),
+                Cell::maybe(listed(&user.grants)),
             ]);
         }
         table
@@ -119,18 +140,28 @@ pub async fn run(global: &Global, args: &UsersArgs) -> Result<Exit> {
     let client = PlatformClient::find(global)?;
     match &args.command {
         UsersCommand::List => output::print(global.output, &client.users().await?)?,
-        UsersCommand::Create { name, role, password } => {
-            create(global, &client, name, *role, *password).await?;
+        UsersCommand::Create { name, role, grants, password } => {
+            let password = if *password { Some((&password::read(name)?).into()) } else { None };
+            let role = role.unwrap_or(Role::Limited);
+            create(global, &client, &NewUser { name: name.clone(), role, grants: grants.clone(), password })
+                .await?;
         }
         UsersCommand::Password { name } => {
             let password = Some((&password::read(name)?).into());
-            let user = client.change_user(name, &ChangeUser { role: None, password }).await?;
+            let user = client.change_user(name, &ChangeUser { password, ..ChangeUser::default() }).await?;
             changed(global, &user, "has a new password")?;
         }
         UsersCommand::Role { name, role } => {
-            let change = ChangeUser { role: Some(*role), password: None };
+            let change = ChangeUser { role: Some(*role), ..ChangeUser::default() };
             let user = client.change_user(name, &change).await?;
             changed(global, &user, &format!("is {role} now"))?;
+        }
+        UsersCommand::Grants { name, grants, none: _ } => {
+            let change = ChangeUser { grants: Some(grants.clone()), ..ChangeUser::default() };
+            let user = client.change_user(name, &change).await?;
+            let how = listed(&user.grants)
+                .map_or("has no grants now".to_owned(), |all| format!("has the grants {all} now"));
+            changed(global, &user, &how)?;
         }
         UsersCommand::Delete { name } => {
             client.delete_user(name).await?;
@@ -147,14 +178,13 @@ pub async fn run(global: &Global, args: &UsersArgs) -> Result<Exit> {
     Ok(Exit::GOOD)
 }
 
-async fn create(global: &Global, client: &PlatformClient, name: &str, role: Role, asks: bool) -> Result<()> {
-    let password = if asks { Some((&password::read(name)?).into()) } else { None };
-    let made = client.create_user(&NewUser { name: name.to_owned(), role, password }).await?;
+async fn create(global: &Global, client: &PlatformClient, new: &NewUser) -> Result<()> {
+    let made = client.create_user(new).await?;
     match (global.output, &made.password) {
         (Format::Json | Format::Yaml, _) => output::print_value(global.output, &made)?,
         (Format::Name, _) => output::data(&made.name)?,
         (Format::Table | Format::Wide, Some(password)) => output::data(password.reveal())?,
-        (Format::Table | Format::Wide, None) => note(format!("user {name} is created")),
+        (Format::Table | Format::Wide, None) => note(format!("user {} is created", new.name)),
     }
     if made.password.is_some() {
         note("keep the password: it is not shown again");

@@ -55,7 +55,7 @@ enum WorkflowsCommand {
         /// The declaration
         file: PathBuf,
     },
-    /// End a declared workflow for new operations; those under way go on
+    /// Delete a declared workflow; its unfinished operations continue
     #[command(after_help = "Examples:\n  provision-engine workflows delete acme.database")]
     Delete {
         /// Its name
@@ -141,11 +141,11 @@ async fn ask(global: &Global, command: &WorkflowsCommand, client: &PlatformClien
         WorkflowsCommand::List => {
             let list = client.workflows().await?;
             for error in &list.file_errors {
-                let place = error
+                let location = error
                     .line
                     .zip(error.column)
                     .map_or(String::new(), |(line, column)| format!(":{line}:{column}"));
-                note(format!("{}{place}: {}", error.file, error.message));
+                note(format!("{}{location}: {}", error.file, error.message));
             }
             output::print(global.output, &Overview(list))?;
         }

@@ -23,7 +23,8 @@ pub(super) fn of(composed: &ComposedEngine, config: &Config) -> Result<Diagnosti
     let client = client.build().context("cannot make an HTTP client")?;
     let sandbox = composed.sandbox_url.as_deref();
     let mut systems = Systems { config, sandbox, client, all: Vec::new(), required: Vec::new() };
-    systems.add(Arc::new(Base { engine: composed.engine.clone(), address: place(&config.store.database) }));
+    systems
+        .add(Arc::new(Base { engine: composed.engine.clone(), address: address_of(&config.store.database) }));
     for product in &composed.products {
         product.systems(&mut systems);
     }
@@ -77,7 +78,7 @@ fn in_force(config: &Config) -> Vec<wire::Setting> {
     config.origins().iter().map(setting).collect()
 }
 
-fn place(database: &Database) -> String {
+fn address_of(database: &Database) -> String {
     match database {
         Database::Sqlite(path) => path.display().to_string(),
         Database::Postgres(url) => {

@@ -18,7 +18,9 @@ const SANDBOX_CLIENT: &str = "provision-engine-console";
 pub(super) fn bearers(config: &Config) -> Result<Option<Arc<dyn Bearers>>> {
     let oidc = &config.identity.oidc;
     let (Some(issuer), Some(audience)) = (&oidc.issuer, &oidc.audience) else { return Ok(None) };
-    let mut settings = OidcSettings::new(issuer.as_str(), audience).with_groups(oidc.groups.clone());
+    let mut settings = OidcSettings::new(issuer.as_str(), audience)
+        .with_groups(oidc.groups.clone())
+        .with_grants(oidc.grants.clone());
     settings.scope = Some(oidc.scope.clone());
     settings.org_claim.clone_from(&config.identity.organisation_claim);
     let oidc = Oidc::new(settings, Arc::new(WallClock)).map_err(|error| anyhow!("osb.oidc: {error}"))?;
@@ -41,7 +43,9 @@ pub(super) fn code_flow(config: &Config, sandbox: Option<&str>) -> Result<Option
         }
         _ => return Ok(None),
     };
-    let mut settings = OidcSettings::new(issuer, &client_id).with_groups(oidc.groups.clone());
+    let mut settings = OidcSettings::new(issuer, &client_id)
+        .with_groups(oidc.groups.clone())
+        .with_grants(oidc.grants.clone());
     settings.name_prefix = prefix.unwrap_or(settings.name_prefix);
     settings.org_claim.clone_from(&config.identity.organisation_claim);
     let client = CodeFlowSettings {

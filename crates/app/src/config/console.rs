@@ -17,7 +17,7 @@ impl Section for Console {
     #[rustfmt::skip]
     const SETTINGS: &'static [Setting] = &[
         set("console.enabled", Is("true"), ValueKind::Switch,
-            "Whether there are pages for people at `/console`."),
+            "Whether the web console is served at `/console`."),
         set("console.public_url", Nothing, ValueKind::Url,
             "Where browsers find the console, such as `https://engine.example.com`, or `https://example.com/engine` behind a \
              proxy that strips `/engine`. With https its cookies go over https alone. An identity provider sends people back there; without it, to the host that they asked for.").external(false),
@@ -26,10 +26,10 @@ impl Section for Console {
         set("console.session", Is("12h"), ValueKind::Time(Period::seconds(10), Period::days(31)),
             "Users sign in again after this time in any case."),
         set("console.attempts", Is("10"), ValueKind::Whole(3, 1_000),
-            "So many wrong passwords in a row lock a user, in the console and for a change of the own password. Five times \
-             as many from one address close that address."),
+            "After so many wrong passwords in a row a user is locked, at sign-in and for changes of the own \
+             password. After five times as many from one address the server refuses that address."),
         set("console.lock", Is("5m"), ValueKind::Time(SECOND, DAY),
-            "For how long a user is locked, or an address closed, after too many wrong passwords."),
+            "How long a user stays locked, or an address refused, after too many wrong passwords."),
     ];
 
     fn read(settings: &mut SectionReader<'_>) -> Console {

@@ -2,7 +2,7 @@
 
 use ::config::Preset::{Is, Nothing};
 use ::config::{HttpUrl, Section, SectionReader, Setting, ValueKind, set};
-use engine::Role;
+use engine::{Grant, Role};
 use server::Networks;
 use std::path::PathBuf;
 
@@ -26,6 +26,8 @@ pub struct Oidc {
     pub scopes: String,
     /// Each with the role that it brings.
     pub groups: Vec<(String, Role)>,
+    /// Groups with what they may do with some workflows.
+    pub grants: Vec<(String, Grant)>,
 }
 
 #[rustfmt::skip]
@@ -43,7 +45,7 @@ impl Section for IdentitySettings {
     #[rustfmt::skip]
     const SETTINGS: &'static [Setting] = &[
         set("osb.oidc.issuer", Nothing, ValueKind::Url,
-            "The issuer whose bearer tokens are accepted beside our own."),
+            "The issuer whose bearer tokens are accepted besides API tokens."),
         set("osb.oidc.audience", Nothing, ValueKind::Text,
             "The audience that those tokens must name."),
         set("osb.oidc.scope", Is("broker:write"), ValueKind::Text,
@@ -63,6 +65,9 @@ impl Section for IdentitySettings {
             "The groups whose members have the role reader."),
         set("osb.oidc.launcher_groups", Is("launcher"), ValueKind::Text,
             "The groups whose members have the role launcher."),
+        set("osb.oidc.grants", Nothing, ValueKind::Text,
+            "What members of a group may do with some workflows, with commas between them: `red=submit:red.*, \
+             red=read:red.*`. A member without a role has the role limited."),
         ORGANISATION_CLAIM,
         TRUSTED_PROXIES,
     ];
@@ -97,6 +102,24 @@ fn groups(settings: &mut SectionReader<'_>) -> Vec<(String, Role)> {
     roles.into_iter().flat_map(read).collect()
 }
 
+fn grants(settings: &mut SectionReader<'_>) -> Vec<(String, Grant)> {
+    let path = "osb.oidc.grants";
+    let mut grants = Vec::new();
+    for item in settings.items(path) {
+        let read = match item.split_once('=') {
+            Some((group, grant)) if !group.trim().is_empty() => {
+                grant.trim().parse().map(|grant| (group.trim().to_owned(), grant))
+            }
+            _ => Err(format!("{item:?} is no group with its grant; write it as red=submit:red.*")),
+        };
+        match read {
+            Ok(grant) => grants.push(grant),
+            Err(why) => settings.refuse(path, why),
+        }
+    }
+    grants
+}
+
 fn oidc(settings: &mut SectionReader<'_>) -> Oidc {
     let oidc = Oidc {
         issuer: settings.get("osb.oidc.issuer"),
@@ -106,6 +129,7 @@ fn oidc(settings: &mut SectionReader<'_>) -> Oidc {
         client_secret_file: settings.get("osb.oidc.client_secret_file"),
         scopes: settings.get("osb.oidc.scopes"),
         groups: groups(settings),
+        grants: grants(settings),
     };
     let mut refuse = |path: &str, message: &str| settings.refuse(path, message.to_owned());
     if oidc.issuer.is_some() && oidc.audience.is_none() && oidc.client_id.is_none() {

@@ -50,9 +50,9 @@ impl Section for LogSettings {
         set("log.system", Is("file"), ValueKind::OneOf(&["file", "syslog"]),
             "Whether the lines for `engine.log` and `CloudClient.log` go to these files or to syslog."),
         set("log.rotate_bytes", Is("10485760"), ValueKind::Whole(4_096, 1_099_511_627_776),
-            "The size at which a file in `log.directory` is put aside for a new one, in bytes."),
+            "The size at which a file in `log.directory` is rotated, in bytes."),
         set("log.keep", Is("10"), ValueKind::Whole(0, 10_000),
-            "How many of those put aside are kept, per file."),
+            "How many rotated files are kept, per file."),
     ];
 
     fn read(settings: &mut SectionReader<'_>) -> LogSettings {

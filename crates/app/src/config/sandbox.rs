@@ -30,7 +30,8 @@ impl Section for Sandbox {
     #[rustfmt::skip]
     const SETTINGS: &'static [Setting] = &[
         set("sandbox.enabled", Is("false"), ValueKind::Switch,
-            "Whether drivers without a URL of their own talk to the sandbox. Only the flag `--sandbox` turns it on. Without \
+            "Whether clients without a URL of their own call the \
+             sandbox. Only the flag `--sandbox` turns it on. Without \
              any configuration `serve` turns it on too; `false` keeps it off."),
         set("sandbox.url", Nothing, ValueKind::Url,
             "Where a sandbox already listens. Only the flag `--sandbox-url` sets it.").external(false),

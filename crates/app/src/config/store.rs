@@ -22,7 +22,8 @@ impl Section for Store {
              PostgreSQL with commas between them; the one that accepts writes is used. `sslmode` and `sslrootcert` mean what \
              they mean in libpq. It is never shown with its password."),
         set("store.connections", Is("4"), ValueKind::Whole(1, 8),
-            "How many connections may save operations at the same time; as many are used as get the most done."),
+            "How many connections may save operations at the same time; the engine uses as many as give the highest \
+             throughput."),
         set("store.lease", Is("5s"), ValueKind::Time(SECOND, Period::minutes(10)),
             "How long a replica that no longer answers keeps its operations before others adopt them."),
         set("store.poll", Is("2s"), ValueKind::Time(Period::millis(50), Period::minutes(1)),

@@ -23,7 +23,7 @@ impl Section for Workflows {
             "Where services reach this server to send signals; without it `console.public_url`, else the address on this \
              machine."),
         set("workflows.allow_http", Is("false"), ValueKind::Switch,
-            "Whether steps of declared workflows may be called without TLS on other machines."),
+            "Whether steps of declared workflows may be called without TLS on other hosts."),
         set("workflows.allow_link_local", Is("false"), ValueKind::Switch,
             "Whether they may be called at link-local addresses and those of metadata services of clouds."),
     ];

@@ -203,7 +203,7 @@ impl Connections {
         let mut table = self.table();
         let crowd_of_one = table.of(address) >= self.limits.per_address;
         let is_full = table.entries.len() >= self.limits.connections;
-        let has_place = if crowd_of_one {
+        let is_admitted = if crowd_of_one {
             table.displace(Some(address))
         } else {
             // Those who hold the most give way first.
@@ -211,7 +211,7 @@ impl Connections {
                 || table.busiest().is_some_and(|busiest| table.displace(Some(busiest)))
                 || table.displace(None)
         };
-        if !has_place {
+        if !is_admitted {
             table.refused += 1;
             return None;
         }

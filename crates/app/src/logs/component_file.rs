@@ -33,7 +33,7 @@ pub(super) struct ComponentFile {
     file: File,
     length: u64,
     is_torn: bool,
-    /// Whether a user was told that this file cannot be written.
+    /// Whether the log already says that this file cannot be written.
     has_complained: bool,
 }
 
@@ -133,7 +133,7 @@ fn append(path: &Path) -> io::Result<(File, u64)> {
 /// Moves `engine.log` to `engine.log.1693269110` and removes those that are too many.
 fn set_aside(path: &Path, keep: usize, now: i64) -> io::Result<()> {
     match fs::symlink_metadata(path) {
-        // Only plain files are moved: a user who put a pipe or a device there wants it to stay.
+        // Only plain files are moved: a pipe or a device was put there on purpose, and stays.
         Ok(metadata) if !metadata.is_file() || metadata.len() == 0 => return Ok(()),
         Ok(_) => {}
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),

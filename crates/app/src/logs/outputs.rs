@@ -1,5 +1,5 @@
 //! Where log lines go. Streams and files are written by threads of their own, behind queues that rather lose
-//! lines than make any user wait.
+//! lines than make the engine wait.
 
 use std::borrow::Cow;
 use std::fs::{DirBuilder, File, OpenOptions};

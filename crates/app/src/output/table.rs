@@ -177,8 +177,17 @@ impl Table {
         for column in table.column_iter_mut() {
             column.set_padding((0, 2));
         }
-        // The padding of the last column is of no use.
-        table.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>().join("\n")
+        table.lines().map(|line| unpadded(&line)).collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// Without the padding of the last column, which would wrap on a narrow terminal, also within its colour.
+fn unpadded(line: &str) -> String {
+    const END_OF_COLOUR: &str = "\u{1b}[39m";
+    let line = line.trim_end();
+    match line.strip_suffix(END_OF_COLOUR) {
+        Some(coloured) => format!("{}{END_OF_COLOUR}", coloured.trim_end()),
+        None => line.to_owned(),
     }
 }
 
@@ -226,7 +235,10 @@ mod tests {
         assert!(fitted(Some(10)).contains("12345678"), "numbers are never cut");
         let mut facts = Table::facts();
         facts.row([Cell::new("reason"), Cell::new("x".repeat(200))]);
+        facts.row([Cell::new("phase"), Cell::new("stuck").mood(Mood::Bad)]);
         assert!(facts.fitted(Some(80)).render(false).contains(&"x".repeat(200)));
+        let coloured = facts.render(true);
+        assert!(coloured.contains("stuck\u{1b}[39m"), "a coloured cell is not padded: {coloured:?}");
     }
 
     #[test]

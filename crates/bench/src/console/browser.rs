@@ -47,13 +47,13 @@ impl Browser {
         let visit = cookie(&form, "pe_visit")?;
         let text = form.text().await?;
         let word =
-            between(&text, "name=\"_word\" value=\"", "\"").context("the form has no word")?.to_owned();
+            between(&text, "name=\"_csrf\" value=\"", "\"").context("the form has no word")?.to_owned();
         let sent = http
             .post(format!("{base}/console/sign-in/token"))
             .header(COOKIE, visit)
             .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
             // Both are of letters that a form need not write in another way.
-            .body(format!("_word={word}&token={token}"))
+            .body(format!("_csrf={word}&token={token}"))
             .send()
             .await?;
         let cookie = cookie(&sent, "pe_session")?;

@@ -37,7 +37,7 @@ pub(super) struct ShowMeasurement {
     player: Player,
     pub(super) url: String,
     pub(super) token: String,
-    /// Operations that wait until a user ends them.
+    /// Operations that wait until the benchmark ends them.
     pub(super) waiting: Vec<String>,
 }
 
@@ -92,6 +92,7 @@ async fn submit(bench_server: &BenchServer, count: usize, params: &Value) -> Res
     while ids.len() < count {
         let some = (0..AT_ONCE.min(count - ids.len())).map(|_| {
             bench_server.test_engine.engine.submit_json(Command {
+                name: None,
                 workflow: WORKFLOW.to_owned(),
                 tenant: "bench".to_owned(),
                 resource: None,

@@ -105,7 +105,7 @@ impl FakeClouds {
         Ok(CallCounts(aws.chain(builder.calls).collect()))
     }
 
-    /// How often a user looked at a build.
+    /// How often a build was polled.
     pub(super) async fn looks(&self) -> Result<u64> {
         let all: BuilderCalls = self.get("image-builder/calls").await?;
         let is_look = |route: &String| route.starts_with("GET") && route.ends_with("/composes/{id}");

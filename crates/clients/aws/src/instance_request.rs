@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use cloud::{Category, CloudAccount, CloudError, Created, InstanceRequest, MARK_TAG};
+use cloud::{Category, CloudAccount, CloudError, Created, InstanceRequest, LAUNCH_TAG};
 
 use super::form::QueryForm;
 use super::images::BAD_IMAGE;
@@ -48,7 +48,7 @@ pub(super) async fn dry_run(
         Err(error) => Err(error),
         Ok(_) => {
             let message = format!(
-                "a dry run was carried out; delete the instances with the tag {MARK_TAG}={}",
+                "a dry run was carried out; delete the instances with the tag {LAUNCH_TAG}={}",
                 instance_request.launch_tag
             );
             Err(CloudError::new(Category::Invalid, "DryRunIgnored", message))
@@ -62,9 +62,9 @@ fn form(instance_request: &InstanceRequest) -> QueryForm {
         .tags
         .iter()
         .map(|(key, value)| (key.as_str(), value.as_str()))
-        .filter(|(key, _)| *key != MARK_TAG)
+        .filter(|(key, _)| *key != LAUNCH_TAG)
         .chain(instance_request.name.as_deref().map(|name| ("Name", name)))
-        .chain([(MARK_TAG, instance_request.launch_tag.as_str())])
+        .chain([(LAUNCH_TAG, instance_request.launch_tag.as_str())])
         .collect();
     let user_data = instance_request.user_data.as_ref().map(|text| STANDARD.encode(text));
     let form = QueryForm::new("RunInstances")

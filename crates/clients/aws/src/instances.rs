@@ -1,6 +1,6 @@
 //! Instances that exist, and their end.
 
-use cloud::{CloudAccount, CloudError, CloudInstance, InstanceState, MARK_TAG};
+use cloud::{CloudAccount, CloudError, CloudInstance, InstanceState, LAUNCH_TAG};
 use http_client::shorten;
 
 use super::form::QueryForm;
@@ -17,7 +17,7 @@ pub(super) async fn find(
     place: &CloudAccount<'_>,
     launch_tag: &str,
 ) -> Result<Vec<CloudInstance>, CloudError> {
-    list(aws, place, form().filter(&format!("tag:{MARK_TAG}"), [launch_tag])).await
+    list(aws, place, form().filter(&format!("tag:{LAUNCH_TAG}"), [launch_tag])).await
 }
 
 /// By a filter, because one unknown id among those that are named would spoil the whole call.

@@ -3,7 +3,7 @@
 use aws_lc_rs::digest::{SHA256, digest};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use cloud::{Category, CloudAccount, CloudError, CloudKey, Fingerprints, KeyMaterial, MARK_TAG};
+use cloud::{Category, CloudAccount, CloudError, CloudKey, Fingerprints, KeyMaterial, LAUNCH_TAG};
 
 use super::Aws;
 use super::form::QueryForm;
@@ -27,7 +27,7 @@ fn key_tag(launch_tag: &str) -> String {
 }
 
 /// What AWS shows of a key is not the key, so the same key is found by its fingerprint alone. Among several, one
-/// that no caller will take back is preferred.
+/// that no launch will delete is preferred.
 pub(super) async fn find(
     aws: &Aws,
     place: &CloudAccount<'_>,
@@ -57,7 +57,7 @@ pub(super) async fn upload(
     let form = QueryForm::new("ImportKeyPair")
         .with("KeyName", name)
         .with("PublicKeyMaterial", STANDARD.encode(&key.line))
-        .tagged(1, "key-pair", &[(MARK_TAG, launch_tag), (KEY_TAG, &key_tag(launch_tag))]);
+        .tagged(1, "key-pair", &[(LAUNCH_TAG, launch_tag), (KEY_TAG, &key_tag(launch_tag))]);
     let answer = aws.ec2(place, &form).await?;
     let (id, name) = (answer.word("keyPairId")?, answer.word("keyName")?);
     Ok(CloudKey { id, name, launch_tag: Some(launch_tag.to_owned()) })
@@ -81,7 +81,7 @@ pub(super) async fn delete(aws: &Aws, place: &CloudAccount<'_>, key: &CloudKey) 
 }
 
 fn read(item: &Element) -> Result<CloudKey, ResponseXmlError> {
-    let is_tag = |tag: &&Element| tag.text("key") == Some(MARK_TAG);
+    let is_tag = |tag: &&Element| tag.text("key") == Some(LAUNCH_TAG);
     let launch_tag = item.items("tagSet").find(is_tag).map(|tag| tag.word("value")).transpose()?;
     Ok(CloudKey { id: item.word("keyPairId")?, name: item.word("keyName")?, launch_tag })
 }

@@ -14,6 +14,7 @@ mod instance_types;
 mod instances;
 mod keys;
 mod options;
+mod permissions;
 mod provider;
 mod query;
 mod regions;

@@ -3,10 +3,12 @@
 use async_trait::async_trait;
 use cloud::{
     CloudAccount, CloudError, CloudIdentity, CloudImage, CloudInstance, CloudKey, Created, Fingerprints,
-    InstanceRequest, InstanceType, KeyMaterial, Page, Provider, ProviderKind, Templates,
+    InstanceRequest, InstanceType, KeyMaterial, Page, Permissions, Provider, ProviderKind, Templates,
 };
 
-use super::{Aws, identity, images, instance_request, instance_types, instances, keys, regions, templates};
+use super::{
+    Aws, identity, images, instance_request, instance_types, instances, keys, permissions, regions, templates,
+};
 
 #[async_trait]
 impl Provider for Aws {
@@ -16,6 +18,10 @@ impl Provider for Aws {
 
     async fn identity(&self, place: &CloudAccount<'_>) -> Result<CloudIdentity, CloudError> {
         identity::identity(self, place).await
+    }
+
+    async fn permissions(&self, place: &CloudAccount<'_>) -> Result<Permissions, CloudError> {
+        permissions::permissions(self, place).await
     }
 
     async fn regions(&self, place: &CloudAccount<'_>) -> Result<Vec<String>, CloudError> {

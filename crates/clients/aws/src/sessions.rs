@@ -129,7 +129,7 @@ impl Sessions {
 }
 
 impl Slots {
-    /// Forgets the half that no caller has used for the longest time.
+    /// Forgets the half that was not used for the longest time.
     fn make_room(&mut self) {
         let mut uses: Vec<u64> = self.all.values().map(|slot| slot.used).collect();
         let middle = uses.len() / 2;

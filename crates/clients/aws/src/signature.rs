@@ -1,4 +1,4 @@
-//! Version 4 of the signature of AWS: who asks, and that no caller has changed the question.
+//! Version 4 of the signature of AWS: it proves who sends a request, and that it was not changed on the way.
 
 #[cfg(test)]
 mod tests;

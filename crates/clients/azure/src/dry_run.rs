@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::Azure;
 use super::arm::ArmCall;
 use super::catalog::{Sku, skus};
-use super::ids::{COMPUTE, NETWORK};
+use super::ids::{COMPUTE, NETWORK, Subscription};
 use super::launch::LaunchNames;
 use super::permissions::{NEEDED, OWN_GROUP, Permission, allows};
 use super::prepare::GROUPS;
@@ -61,17 +61,8 @@ async fn permissions(
     } else {
         launch.subscription.path()
     };
-    let path = format!("{scope}/providers/Microsoft.Authorization/permissions");
-    let call = ArmCall::new(Method::GET, path, PERMISSIONS);
-    let granted: Vec<Permission> = azure.arm.list(place, &call, "a list of permissions").await?;
     let own_group: &[&str] = if launch.owns_group() { OWN_GROUP } else { &[] };
-    let mut needed: Vec<String> = NEEDED.iter().chain(own_group).map(|action| (*action).to_owned()).collect();
-    for namespace in ["Microsoft.Compute", "Microsoft.Network"] {
-        if !is_registered(azure, place, launch, namespace).await? {
-            needed.push(format!("{namespace}/register/action"));
-        }
-    }
-    let missing: Vec<String> = needed.into_iter().filter(|action| !allows(&granted, action)).collect();
+    let missing = missing(azure, place, (&scope, &launch.subscription), own_group).await?;
     if missing.is_empty() {
         return Ok(());
     }
@@ -83,13 +74,38 @@ async fn permissions(
     Err(CloudError::new(Category::Permission, "AuthorizationFailed", http_client::shorten(&message)))
 }
 
+/// What the whole subscription forbids of all that a launch calls.
+pub(super) async fn all_missing(azure: &Azure, place: &CloudAccount<'_>) -> Result<Vec<String>, CloudError> {
+    let subscription = Subscription::of(place)?;
+    missing(azure, place, (&subscription.path(), &subscription), OWN_GROUP).await
+}
+
+/// The actions that a launch needs and its scope does not allow.
+async fn missing(
+    azure: &Azure,
+    place: &CloudAccount<'_>,
+    (scope, subscription): (&str, &Subscription),
+    own_group: &[&str],
+) -> Result<Vec<String>, CloudError> {
+    let path = format!("{scope}/providers/Microsoft.Authorization/permissions");
+    let call = ArmCall::new(Method::GET, path, PERMISSIONS);
+    let granted: Vec<Permission> = azure.arm.list(place, &call, "a list of permissions").await?;
+    let mut needed: Vec<String> = NEEDED.iter().chain(own_group).map(|action| (*action).to_owned()).collect();
+    for namespace in ["Microsoft.Compute", "Microsoft.Network"] {
+        if !is_registered(azure, place, subscription, namespace).await? {
+            needed.push(format!("{namespace}/register/action"));
+        }
+    }
+    Ok(needed.into_iter().filter(|action| !allows(&granted, action)).collect())
+}
+
 async fn is_registered(
     azure: &Azure,
     place: &CloudAccount<'_>,
-    launch: &LaunchNames<'_>,
+    subscription: &Subscription,
     namespace: &str,
 ) -> Result<bool, CloudError> {
-    let path = format!("{}/providers/{namespace}", launch.subscription.path());
+    let path = format!("{}/providers/{namespace}", subscription.path());
     let call = ArmCall::new(Method::GET, path, GROUPS);
     let registration: Registration = azure.arm.call(place, &call).await?.json("a resource provider")?;
     Ok(registration.state.eq_ignore_ascii_case("Registered"))

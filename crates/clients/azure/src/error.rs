@@ -179,7 +179,15 @@ pub(super) fn no_token(status: StatusCode, body: &[u8], after: Option<Duration>)
     let number = if is_number { number } else { "" };
     let message = match number {
         "AADSTS7000215" => "the client secret of our application is wrong: set the current one",
-        "AADSTS7000222" => "the client secret of our application has expired: make a new one and set it",
+        "AADSTS7000222" => {
+            "the client secret or the certificate of our application has expired: make a new one and set it"
+        }
+        "AADSTS700027" => {
+            "our application has no certificate that fits the assertion: register the one of \
+             launch.azure.client_certificate_file in Entra"
+        }
+        "AADSTS700024" => "the clock of this computer is wrong by minutes: correct it",
+        "AADSTS700023" => "the assertion is for another authority: compare launch.azure.authority",
         "AADSTS700016" => "our tenant has no application with this client id: compare both settings",
         "AADSTS90002" => "there is no tenant with this id: correct the setting of the tenant",
         _ => "Entra issues no token for our application: compare tenant, client id and credential",

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use aws_lc_rs::digest::{SHA256, digest};
-use cloud::{Category, CloudAccount, CloudError, InstanceRequest, MARK_TAG};
+use cloud::{Category, CloudAccount, CloudError, InstanceRequest, LAUNCH_TAG};
 use http_client::hex;
 
 use super::ids::{Kind, ResourceId, Subscription, group_name, location};
@@ -134,7 +134,7 @@ impl<'a> LaunchNames<'a> {
 fn tags(request: &InstanceRequest) -> Result<BTreeMap<&str, &str>, CloudError> {
     let mut tags = BTreeMap::new();
     for (name, value) in &request.tags {
-        if name.eq_ignore_ascii_case(MARK_TAG) {
+        if name.eq_ignore_ascii_case(LAUNCH_TAG) {
             continue;
         }
         let is_bad = |c: char| "<>%&\\?/".contains(c) || c.is_control();
@@ -151,7 +151,7 @@ fn tags(request: &InstanceRequest) -> Result<BTreeMap<&str, &str>, CloudError> {
         }
         tags.insert(name.as_str(), value.as_str());
     }
-    tags.insert(MARK_TAG, request.launch_tag.as_str());
+    tags.insert(LAUNCH_TAG, request.launch_tag.as_str());
     if tags.len() > TAGS_MAX {
         return Err(invalid("InvalidTag", format!("a resource of Azure has at most {TAGS_MAX} tags")));
     }

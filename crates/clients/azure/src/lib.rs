@@ -8,6 +8,7 @@
 mod arm;
 mod bodies;
 mod catalog;
+mod certificate;
 mod create;
 mod dry_run;
 mod ensure;
@@ -34,6 +35,7 @@ use std::time::Duration;
 use engine::{Clock, WallClock};
 use http_client::{DriverError, ExternalSystem};
 
+pub use self::certificate::ClientCertificate;
 pub use self::options::{Credential, Options};
 
 use self::arm::Arm;

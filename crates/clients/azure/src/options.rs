@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use engine::secret::SecretString;
 
+use super::ClientCertificate;
+
 /// Where Azure answers and with which credentials we ask.
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -34,6 +36,8 @@ pub enum Credential {
     Secret(SecretString),
     /// A file with a federated token, such as Kubernetes projects one. It is read again for every new token.
     TokenFile(PathBuf),
+    /// A certificate of the application and its key, with which we sign who we are.
+    Certificate(ClientCertificate),
 }
 
 impl Options {

@@ -7,14 +7,17 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use cloud::{Category, CloudAccount, CloudError, CloudIdentity, EXTERNAL_ID_PREFIX};
+use cloud::{
+    Category, CloudAccount, CloudError, CloudIdentity, EXTERNAL_ID_PREFIX, LAUNCH_TAG, UploadTarget,
+};
 use engine::Timestamp;
 use reqwest::Method;
 use serde::Deserialize;
 
-use super::Azure;
 use super::arm::ArmCall;
 use super::ids::Subscription;
+use super::prepare::GROUPS;
+use super::{Azure, image};
 
 const SUBSCRIPTIONS: &str = "2022-12-01";
 const MANAGED_SERVICES: &str = "2022-10-01";
@@ -49,9 +52,20 @@ impl Proofs {
 struct SubscriptionBody {
     subscription_id: String,
     #[serde(default)]
+    tenant_id: Option<String>,
+    #[serde(default)]
     display_name: Option<String>,
     #[serde(default)]
     state: String,
+}
+
+#[derive(Deserialize)]
+struct GroupBody {
+    name: String,
+    #[serde(default)]
+    location: Option<String>,
+    #[serde(default)]
+    tags: HashMap<String, String>,
 }
 
 #[derive(Deserialize)]
@@ -100,6 +114,35 @@ impl Assignment {
 }
 
 pub(super) async fn identity(azure: &Azure, place: &CloudAccount<'_>) -> Result<CloudIdentity, CloudError> {
+    let body = proved(azure, place).await?;
+    let name = body.display_name.as_deref().map(http_client::shorten).unwrap_or_default();
+    Ok(CloudIdentity { account_id: body.subscription_id, name })
+}
+
+/// An image goes into one of the groups of the subscription, in the tenant of the customer.
+pub(super) async fn upload_target(
+    azure: &Azure,
+    place: &CloudAccount<'_>,
+) -> Result<UploadTarget, CloudError> {
+    let body = proved(azure, place).await?;
+    let path = format!("{}/resourcegroups", Subscription::of(place)?.path());
+    let groups: Vec<GroupBody> =
+        azure.arm.list(place, &ArmCall::new(Method::GET, path, GROUPS), "a list of resource groups").await?;
+    // What a launch made goes with it, and so would the image.
+    let is_customers = |group: &GroupBody| !group.tags.keys().any(|tag| tag.eq_ignore_ascii_case(LAUNCH_TAG));
+    let groups: Vec<GroupBody> = groups.into_iter().filter(is_customers).collect();
+    let first = groups.first().and_then(|group| group.location.as_deref());
+    Ok(UploadTarget {
+        account_id: body.subscription_id,
+        tenant_id: body.tenant_id,
+        region: first.map(image::location),
+        resource_groups: groups.into_iter().map(|group| group.name).collect(),
+        principal: None,
+    })
+}
+
+/// The subscription, which is enabled and belongs to the organisation.
+async fn proved(azure: &Azure, place: &CloudAccount<'_>) -> Result<SubscriptionBody, CloudError> {
     let subscription = Subscription::of(place)?;
     let call = ArmCall::new(Method::GET, subscription.path(), SUBSCRIPTIONS);
     let body: SubscriptionBody = azure.arm.call(place, &call).await?.json("a subscription")?;
@@ -112,8 +155,7 @@ pub(super) async fn identity(azure: &Azure, place: &CloudAccount<'_>) -> Result<
         return Err(CloudError::new(Category::Permission, "SubscriptionNotEnabled", message));
     }
     check_delegation(azure, place, &subscription).await?;
-    let name = body.display_name.as_deref().map(http_client::shorten).unwrap_or_default();
-    Ok(CloudIdentity { account_id: body.subscription_id, name })
+    Ok(body)
 }
 
 /// Asks again unless it was asked a short while ago.

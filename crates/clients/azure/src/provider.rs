@@ -5,7 +5,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use cloud::{
     CloudAccount, CloudError, CloudIdentity, CloudImage, CloudInstance, CloudKey, Created, Fingerprints,
-    InstanceRequest, InstanceType, KeyMaterial, Page, Part, Provider, ProviderKind, Templates,
+    InstanceRequest, InstanceType, KeyMaterial, Page, Part, Permissions, Provider, ProviderKind, Templates,
+    UploadTarget,
 };
 
 use super::{Azure, catalog, create, dry_run, image, instances, ownership, prepare, sweep};
@@ -23,6 +24,19 @@ impl Provider for Azure {
         ownership::identity(self, place).await
     }
 
+    async fn upload_target(&self, place: &CloudAccount<'_>) -> Result<UploadTarget, CloudError> {
+        ownership::upload_target(self, place).await
+    }
+
+    async fn permissions(&self, place: &CloudAccount<'_>) -> Result<Permissions, CloudError> {
+        let mut found = Permissions::default();
+        found.note("Microsoft.Resources/subscriptions/read", self.identity(place).await)?;
+        if found.is_valid() {
+            found.missing = dry_run::all_missing(self, place).await?;
+        }
+        Ok(found)
+    }
+
     async fn regions(&self, place: &CloudAccount<'_>) -> Result<Vec<String>, CloudError> {
         catalog::regions(self, place).await
     }
@@ -38,6 +52,10 @@ impl Provider for Azure {
 
     async fn image(&self, place: &CloudAccount<'_>, id: &str) -> Result<Option<CloudImage>, CloudError> {
         image::image(self, place, id).await
+    }
+
+    async fn image_region(&self, place: &CloudAccount<'_>, id: &str) -> Result<Option<String>, CloudError> {
+        image::region(self, place, id).await
     }
 
     async fn dry_run(&self, place: &CloudAccount<'_>, request: &InstanceRequest) -> Result<(), CloudError> {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use cloud::MARK_TAG;
+use cloud::LAUNCH_TAG;
 use serde::Deserialize;
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -49,11 +49,13 @@ impl ResourceHead {
 
     /// Of this launch or of another one.
     pub(super) fn has_launch_tag(&self) -> bool {
-        self.tags.iter().flatten().any(|(name, _)| name.eq_ignore_ascii_case(MARK_TAG))
+        self.tags.iter().flatten().any(|(name, _)| name.eq_ignore_ascii_case(LAUNCH_TAG))
     }
 }
 
 /// Names of tags have no case, and their values do.
 pub(super) fn is_tagged(tags: Option<&BTreeMap<String, String>>, launch_tag: &str) -> bool {
-    tags.into_iter().flatten().any(|(name, value)| name.eq_ignore_ascii_case(MARK_TAG) && value == launch_tag)
+    tags.into_iter()
+        .flatten()
+        .any(|(name, value)| name.eq_ignore_ascii_case(LAUNCH_TAG) && value == launch_tag)
 }

@@ -108,6 +108,11 @@ impl Tokens {
                 form.push(("client_assertion_type", ASSERTION_TYPE.into()));
                 form.push(("client_assertion", assertion(path).await?));
             }
+            Some(Credential::Certificate(certificate)) => {
+                let signed = certificate.assertion(&self.client_id, self.url.as_str(), self.clock.now())?;
+                form.push(("client_assertion_type", ASSERTION_TYPE.into()));
+                form.push(("client_assertion", signed));
+            }
         }
         let pair = |(name, value): &(&str, SecretString)| {
             format!("{name}={}", percent_encoded(value.expose_secret()))

@@ -13,15 +13,15 @@ use async_trait::async_trait;
 
 pub use error::{Category, CloudError};
 pub use external_id::{EXTERNAL_ID_PREFIX, external_id};
-pub use spec::{ProviderSpec, ssh_command};
+pub use spec::{ProviderKind, ProviderSpec, ssh_command};
 pub use types::{
     Access, Account, Architecture, CloudAccount, CloudIdentity, CloudImage, CloudInstance, CloudKey, Created,
     Fingerprints, InstanceRequest, InstanceState, InstanceType, KeyMaterial, LaunchTemplate, Page, Part,
-    PartKind, ProviderKind, Templates,
+    PartKind, Permissions, Templates, UploadTarget,
 };
 
 /// The tag by whose value everything of one launch is found again.
-pub const MARK_TAG: &str = "provision-engine-launch";
+pub const LAUNCH_TAG: &str = "provision-engine-launch";
 
 /// One cloud. Every call is made on behalf of an account, in a region.
 #[async_trait]
@@ -41,6 +41,30 @@ pub trait Provider: Send + Sync + 'static {
 
     /// Who the account is, as the cloud sees it. The cheapest call that proves that we may act for it.
     async fn identity(&self, place: &CloudAccount<'_>) -> Result<CloudIdentity, CloudError>;
+
+    /// Where the Image Builder puts images for the account.
+    async fn upload_target(&self, place: &CloudAccount<'_>) -> Result<UploadTarget, CloudError> {
+        let CloudIdentity { account_id, .. } = self.identity(place).await?;
+        Ok(UploadTarget { account_id, ..UploadTarget::default() })
+    }
+
+    /// The only region where an image starts that has this id, or will have it once it is built. Nothing where it starts
+    /// in every region, or where its region is named before it.
+    async fn image_region(&self, _place: &CloudAccount<'_>, _id: &str) -> Result<Option<String>, CloudError> {
+        Ok(None)
+    }
+
+    /// Who we are to the owner of an image that must be shared with us. Nothing where images are shared with accounts.
+    fn principal(&self, _account: &Account) -> Option<String> {
+        None
+    }
+
+    /// Which of the actions that a launch and its undo need the account forbids, asked with calls that change nothing.
+    async fn permissions(&self, place: &CloudAccount<'_>) -> Result<Permissions, CloudError> {
+        let mut found = Permissions::default();
+        found.note("sign-in", self.identity(place).await)?;
+        Ok(found)
+    }
 
     async fn regions(&self, place: &CloudAccount<'_>) -> Result<Vec<String>, CloudError>;
 

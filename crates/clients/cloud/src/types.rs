@@ -1,51 +1,11 @@
 //! The words that all clouds share.
 
-use std::fmt;
-use std::str::FromStr;
 use std::time::Duration;
 
 use engine::secret::SecretString;
 use serde::{Deserialize, Serialize};
 
-/// The clouds that can be named, with the numbers that clients know them by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ProviderKind {
-    Noop,
-    Aws,
-    Azure,
-    Gcp,
-}
-
-impl ProviderKind {
-    pub const ALL: [ProviderKind; 4] =
-        [ProviderKind::Noop, ProviderKind::Aws, ProviderKind::Azure, ProviderKind::Gcp];
-
-    pub fn number(self) -> i64 {
-        self.spec().number
-    }
-
-    pub fn as_str(self) -> &'static str {
-        self.spec().name
-    }
-}
-
-impl fmt::Display for ProviderKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
-impl FromStr for ProviderKind {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        ProviderKind::ALL.into_iter().find(|kind| kind.as_str() == text).ok_or_else(|| {
-            let names = ProviderKind::NAMES.join(", ");
-            format!("{text:?} is not a provider; the providers are {names}")
-        })
-    }
-}
+use crate::{Category, CloudError, ProviderKind};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Architecture {
@@ -108,6 +68,45 @@ pub struct CloudIdentity {
     pub account_id: String,
     /// What we are called there.
     pub name: String,
+}
+
+/// Where images that are built for an account go, and who must be allowed to start them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct UploadTarget {
+    pub account_id: String,
+    /// The tenant of the account, in clouds that have them.
+    pub tenant_id: Option<String>,
+    /// The groups that an image can be put into, in clouds that have them.
+    pub resource_groups: Vec<String>,
+    /// Where images start that are put into the first of these groups.
+    pub region: Option<String>,
+    /// Who we are to the Image Builder's own account, in clouds where images stay there and are shared.
+    pub principal: Option<String>,
+}
+
+/// What an account lets us do, as far as that can be found out without doing it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Permissions {
+    /// What it forbids.
+    pub missing: Vec<String>,
+    /// What we need as well and cannot try without doing it.
+    pub unproven: Vec<String>,
+}
+
+impl Permissions {
+    pub fn is_valid(&self) -> bool {
+        self.missing.is_empty()
+    }
+
+    /// Only a refusal counts against the account; that something is not there or makes no sense does not.
+    pub fn note<T>(&mut self, action: &str, answer: Result<T, CloudError>) -> Result<(), CloudError> {
+        match answer {
+            Err(error) if error.is(Category::Permission) => self.missing.push(action.to_owned()),
+            Err(error) if error.may_heal() => return Err(error),
+            Ok(_) | Err(_) => {}
+        }
+        Ok(())
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -51,13 +51,22 @@ impl Signer {
 
 #[cfg(test)]
 mod tests {
+    use aws_lc_rs::encoding::AsDer as _;
+    use aws_lc_rs::rsa::KeySize;
     use aws_lc_rs::signature::{KeyPair as _, RSA_PKCS1_2048_8192_SHA256, UnparsedPublicKey};
 
     use super::*;
 
+    fn key() -> ServiceAccountKey {
+        let pair = KeyPair::generate(KeySize::Rsa2048).unwrap();
+        let der = STANDARD.encode(pair.as_der().unwrap().as_ref());
+        let private_key = format!("-----BEGIN PRIVATE KEY-----\n{der}\n-----END PRIVATE KEY-----\n").into();
+        ServiceAccountKey { email: "us@p.example".to_owned(), key_id: "k1".to_owned(), private_key }
+    }
+
     #[test]
     fn an_assertion_is_signed_and_says_for_whom_and_for_how_long() {
-        let signer = Signer::new(&crate::sandbox_key::key()).unwrap();
+        let signer = Signer::new(&key()).unwrap();
         let assertion = signer.assertion(Timestamp::parse("2026-01-01T00:00:00Z").unwrap()).unwrap();
         let (signed, signature) = assertion.rsplit_once('.').unwrap();
         let public = UnparsedPublicKey::new(&RSA_PKCS1_2048_8192_SHA256, signer.key.public_key().as_ref());
@@ -74,7 +83,8 @@ mod tests {
     #[test]
     fn a_text_that_is_no_key_is_refused_without_being_quoted() {
         for text in ["", "hush", "-----BEGIN PRIVATE KEY-----\naHVzaA==\n-----END PRIVATE KEY-----\n"] {
-            let key = ServiceAccountKey { private_key: text.into(), ..crate::sandbox_key::key() };
+            let (email, key_id) = ("us@p.example".to_owned(), "k1".to_owned());
+            let key = ServiceAccountKey { email, key_id, private_key: text.into() };
             let error = Signer::new(&key).err().unwrap().to_string();
             assert!(error.contains("private_key") && !error.contains("hush"), "{error}");
         }

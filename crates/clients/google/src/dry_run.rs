@@ -9,7 +9,7 @@ use crate::call::Call;
 use crate::error::{invalid, permission};
 use crate::images::sharing;
 use crate::machine_types::MachineType;
-use crate::paths::{ImagePath, Site, SubnetPath, is_name};
+use crate::paths::{ImagePath, Site, SubnetPath, is_name, project};
 use crate::quotas::{Need, QuotaItem, check, cpu_metric};
 use crate::zones::Zone;
 use crate::{Google, labels, names, templates};
@@ -92,19 +92,28 @@ async fn granted(google: &Google, place: &CloudAccount<'_>, call: Call) -> Resul
     Ok(granted.permissions)
 }
 
+/// Which permissions of a launch the project does not give.
+pub(super) async fn missing(
+    google: &Google,
+    place: &CloudAccount<'_>,
+    with_templates: bool,
+) -> Result<Vec<String>, CloudError> {
+    let of_templates = if with_templates { OF_TEMPLATES } else { &[] };
+    let wanted: Vec<&str> = PERMISSIONS.iter().chain(of_templates).copied().collect();
+    let path = format!("projects/{}:testIamPermissions", project(place)?);
+    let granted =
+        granted(google, place, Call::post(path, json!({"permissions": wanted})).of_projects()).await?;
+    let is_missing = |one: &&str| !granted.iter().any(|granted| granted == *one);
+    Ok(wanted.into_iter().filter(is_missing).map(str::to_owned).collect())
+}
+
 async fn check_permissions(
     google: &Google,
     place: &CloudAccount<'_>,
     request: &InstanceRequest,
     site: &Site,
 ) -> Result<(), CloudError> {
-    let of_templates = if request.template.is_some() { OF_TEMPLATES } else { &[] };
-    let wanted: Vec<&str> = PERMISSIONS.iter().chain(of_templates).copied().collect();
-    let path = format!("projects/{}:testIamPermissions", site.project);
-    let granted =
-        granted(google, place, Call::post(path, json!({"permissions": wanted})).of_projects()).await?;
-    let is_missing = |one: &&str| !granted.iter().any(|granted| granted == *one);
-    let missing: Vec<&str> = wanted.into_iter().filter(is_missing).collect();
+    let missing = missing(google, place, request.template.is_some()).await?;
     if missing.is_empty() {
         return Ok(());
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use cloud::{Category, CloudAccount, CloudError, CloudInstance, InstanceRequest, InstanceState, MARK_TAG};
+use cloud::{Category, CloudAccount, CloudError, CloudInstance, InstanceRequest, InstanceState, LAUNCH_TAG};
 use engine::Timestamp;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use http_client::shorten;
@@ -48,7 +48,7 @@ struct AccessConfig {
 
 impl Instance {
     pub(super) fn is_of(&self, launch_tag: &str) -> bool {
-        self.labels.get(MARK_TAG).is_some_and(|tag| tag == launch_tag)
+        self.labels.get(LAUNCH_TAG).is_some_and(|tag| tag == launch_tag)
     }
 
     /// Made by a later call than the one that ended then.

@@ -1,6 +1,6 @@
 //! Labels, which are the tags of Google Cloud.
 
-use cloud::{CloudError, InstanceRequest, MARK_TAG};
+use cloud::{CloudError, InstanceRequest, LAUNCH_TAG};
 use serde_json::{Map, Value};
 
 use crate::error::invalid;
@@ -18,14 +18,14 @@ pub(super) fn labels(request: &InstanceRequest) -> Result<Map<String, Value>, Cl
     let mut labels = Map::new();
     for (key, value) in &request.tags {
         let key = plain(key);
-        if key != MARK_TAG
+        if key != LAUNCH_TAG
             && key.starts_with(|first: char| first.is_ascii_lowercase())
             && labels.len() < LABELS_MAX
         {
             labels.insert(key, plain(value).into());
         }
     }
-    labels.insert(MARK_TAG.to_owned(), request.launch_tag.clone().into());
+    labels.insert(LAUNCH_TAG.to_owned(), request.launch_tag.clone().into());
     Ok(labels)
 }
 
@@ -34,7 +34,7 @@ pub(super) fn filter(launch_tag: &str) -> Result<String, CloudError> {
     if !is_value(launch_tag) {
         return Err(invalid("InvalidLabel", format!("{launch_tag:?} cannot be the value of a label")));
     }
-    Ok(format!("labels.{MARK_TAG}=\"{launch_tag}\""))
+    Ok(format!("labels.{LAUNCH_TAG}=\"{launch_tag}\""))
 }
 
 fn is_value(text: &str) -> bool {
@@ -57,13 +57,13 @@ mod tests {
             tag("rh-rid", "r-7"),
             tag("rh-org", "Org 7/ä"),
             tag("9", "no letter first"),
-            tag(MARK_TAG, "not ours"),
+            tag(LAUNCH_TAG, "not ours"),
             tag("long", &"v".repeat(70)),
         ];
         let request = InstanceRequest { tags, ..InstanceRequest::new("tag-1") };
         let labels = labels(&request).unwrap();
         assert_eq!((&labels["rh-rid"], &labels["rh-org"]), (&"r-7".into(), &"org-7--".into()));
-        assert_eq!((labels[MARK_TAG].as_str(), labels.len()), (Some("tag-1"), 4));
+        assert_eq!((labels[LAUNCH_TAG].as_str(), labels.len()), (Some("tag-1"), 4));
         assert_eq!(labels["long"].as_str().unwrap().len(), 63);
         assert!(super::labels(&InstanceRequest::new("Tag\"")).is_err() && filter("a\" OR \"").is_err());
     }

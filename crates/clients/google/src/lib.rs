@@ -24,7 +24,6 @@ mod ownership;
 mod paths;
 mod provider;
 mod quotas;
-mod sandbox_key;
 mod templates;
 mod tokens;
 mod user_data;
@@ -37,7 +36,7 @@ use std::time::Duration;
 use engine::{Clock, WallClock};
 use http_client::{DriverError, ExternalSystem};
 
-pub use self::options::{GoogleOptions as Options, ServiceAccountKey};
+pub use self::options::{GoogleOptions as Options, KeySource, ServiceAccountKey};
 pub use self::ownership::ORGANISATION_LABEL;
 
 use self::call::Http;
@@ -58,6 +57,7 @@ pub struct Google {
     clock: Arc<dyn Clock>,
     /// How long the cloud is left alone while it makes instances.
     poll: Duration,
+    settle: Option<Duration>,
 }
 
 impl Google {
@@ -73,6 +73,7 @@ impl Google {
             ownership: Arc::new(Ownership::new(options)),
             clock,
             poll: options.poll,
+            settle: options.settle,
         })
     }
 }

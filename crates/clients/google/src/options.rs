@@ -6,8 +6,8 @@ use std::time::Duration;
 use engine::secret::SecretString;
 use serde::Deserialize;
 
-use crate::sandbox_key;
-
+/// The service account that a sandbox knows.
+const SANDBOX_EMAIL: &str = "provision-engine@sandbox.iam.gserviceaccount.com";
 /// Projects of Google and of vendors whose images are open to every account.
 const PUBLIC_IMAGE_PROJECTS: [&str; 9] = [
     "centos-cloud",
@@ -32,8 +32,8 @@ pub struct GoogleOptions {
     pub iam_credentials: String,
     /// The service that knows the labels of projects and who may do what in them.
     pub resource_manager: String,
-    /// The key of our own service account.
-    pub credentials: Option<ServiceAccountKey>,
+    /// Without it no call can be made.
+    pub credentials: Option<KeySource>,
     /// The service account that acts for an organisation; `{org}` stands for its id. A project then belongs to the
     /// organisation whose service account it lets in. Without it every project needs a label with the organisation.
     pub impersonate: Option<String>,
@@ -41,8 +41,22 @@ pub struct GoogleOptions {
     pub image_projects: Vec<String>,
     /// How long the cloud is left alone while it makes instances.
     pub poll: Duration,
+    /// How long what a lost call made may take to be shown. Nothing: as long as the settings of launches say.
+    pub settle: Option<Duration>,
     /// For a connection and for every silence. A whole call ends after twice that time.
     pub timeout: Duration,
+}
+
+/// Where the key of our own service account is.
+#[derive(Debug, Clone)]
+pub enum KeySource {
+    Key(ServiceAccountKey),
+    /// A sandbox makes its key when it is first asked for it. It is asked again for every new token, because another
+    /// process at this address has another key.
+    Sandbox {
+        email: String,
+        url: String,
+    },
 }
 
 /// The key of a service account.
@@ -104,11 +118,12 @@ impl GoogleOptions {
             impersonate: None,
             image_projects: PUBLIC_IMAGE_PROJECTS.map(str::to_owned).into(),
             poll: Duration::from_secs(3),
+            settle: Some(Duration::from_secs(60)),
             timeout: Duration::from_secs(20),
         }
     }
 
-    /// The Google Cloud of a sandbox, with the key that it knows. Images of the Image Builder are in its own project.
+    /// The Google Cloud of a sandbox, with the key that it gives out. Images of the Image Builder are in its own project.
     pub fn beside(sandbox: &str) -> GoogleOptions {
         let sandbox = sandbox.trim_end_matches('/');
         let mut options = GoogleOptions::new();
@@ -118,8 +133,12 @@ impl GoogleOptions {
             token: format!("{sandbox}/gcp/token"),
             iam_credentials: format!("{sandbox}/gcp/iamcredentials/v1"),
             resource_manager: format!("{sandbox}/gcp/cloudresourcemanager/v3"),
-            credentials: Some(sandbox_key::key()),
+            credentials: Some(KeySource::Sandbox {
+                email: SANDBOX_EMAIL.to_owned(),
+                url: format!("{sandbox}/gcp/key"),
+            }),
             poll: Duration::from_millis(100),
+            settle: None,
             ..options
         }
     }

@@ -1,13 +1,18 @@
 //! Google Cloud as one of the clouds.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 use cloud::{
-    CloudAccount, CloudError, CloudIdentity, CloudImage, CloudInstance, CloudKey, Created, Fingerprints,
-    InstanceRequest, InstanceType, KeyMaterial, Page, Part, Provider, ProviderKind, Templates,
+    Account, CloudAccount, CloudError, CloudIdentity, CloudImage, CloudInstance, CloudKey, Created,
+    Fingerprints, InstanceRequest, InstanceType, KeyMaterial, Page, Part, Permissions, Provider,
+    ProviderKind, Templates, UploadTarget,
 };
 
 use crate::error::invalid;
-use crate::{Google, create, disks, dry_run, images, instances, machine_types, ownership, templates, zones};
+use crate::{
+    Google, create, disks, dry_run, images, instances, machine_types, ownership, paths, templates, zones,
+};
 
 #[async_trait]
 impl Provider for Google {
@@ -19,8 +24,31 @@ impl Provider for Google {
         true
     }
 
+    fn settle(&self) -> Option<Duration> {
+        self.settle
+    }
+
     async fn identity(&self, place: &CloudAccount<'_>) -> Result<CloudIdentity, CloudError> {
         ownership::identity(self, place).await
+    }
+
+    /// Images stay in the project of the Image Builder, which lets the service account use them that launches.
+    async fn upload_target(&self, place: &CloudAccount<'_>) -> Result<UploadTarget, CloudError> {
+        let (account_id, principal) = (paths::project(place)?, self.tokens.email(place)?);
+        Ok(UploadTarget { account_id, principal: Some(principal), ..UploadTarget::default() })
+    }
+
+    fn principal(&self, account: &Account) -> Option<String> {
+        self.tokens.email(&CloudAccount { account, region: "", session: "" }).ok()
+    }
+
+    async fn permissions(&self, place: &CloudAccount<'_>) -> Result<Permissions, CloudError> {
+        let mut found = Permissions::default();
+        found.note("compute.projects.get", self.identity(place).await)?;
+        if found.is_valid() {
+            found.missing = dry_run::missing(self, place, true).await?;
+        }
+        Ok(found)
     }
 
     async fn regions(&self, place: &CloudAccount<'_>) -> Result<Vec<String>, CloudError> {

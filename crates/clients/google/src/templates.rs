@@ -46,6 +46,8 @@ pub(super) async fn templates(
     place: &CloudAccount<'_>,
     page: &Page,
 ) -> Result<Templates, CloudError> {
+    // Our service account reads the projects of all organisations.
+    google.prove(place).await?;
     let lists = lists(&Site::of(place)?);
     let token = page.token.as_deref().unwrap_or(OF_PROJECT);
     let Some((number, rest)) =

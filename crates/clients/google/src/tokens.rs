@@ -8,6 +8,7 @@ use cloud::{CloudAccount, CloudError};
 use engine::secret::{ExposeSecret, SecretString};
 use engine::{Clock, Timestamp};
 use http_client::DriverError;
+use reqwest::Url;
 use serde::Deserialize;
 use serde_json::json;
 use tokio::sync::Mutex;
@@ -16,7 +17,8 @@ use crate::assertion::{SCOPE, Signer};
 use crate::call::{Http, bearer, joined, read, wait};
 use crate::error::{from_answer, from_token_answer, permission};
 use crate::json::number;
-use crate::{GoogleOptions, SYSTEM};
+use crate::options::KeySource;
+use crate::{GoogleOptions, SYSTEM, ServiceAccountKey};
 
 /// A token must still be good when a long call arrives.
 const MARGIN: Duration = Duration::from_mins(5);
@@ -30,10 +32,50 @@ const ACCOUNT_CHARS_MAX: usize = 30;
 
 pub(super) struct Tokens {
     clock: Arc<dyn Clock>,
-    own: Option<Signer>,
+    own: Option<OwnKey>,
     impersonate: Option<String>,
     /// By the address of the service account; our own has none.
     kept: Lock<HashMap<String, TokenCache>>,
+}
+
+/// The key of our own service account, or where a sandbox gives it out.
+enum OwnKey {
+    Known(Signer),
+    Sandbox { email: String, url: Url },
+}
+
+impl OwnKey {
+    fn new(source: &KeySource) -> Result<OwnKey, DriverError> {
+        Ok(match source {
+            KeySource::Key(key) => OwnKey::Known(Signer::new(key)?),
+            KeySource::Sandbox { email, url } => {
+                OwnKey::Sandbox { email: email.clone(), url: SYSTEM.safe_url(url)? }
+            }
+        })
+    }
+
+    fn email(&self) -> &str {
+        match self {
+            OwnKey::Known(signer) => &signer.email,
+            OwnKey::Sandbox { email, .. } => email,
+        }
+    }
+
+    async fn assertion(&self, http: &Http, now: Timestamp) -> Result<String, CloudError> {
+        let unusable = |error: DriverError| permission("InvalidCredentials", error.to_string());
+        match self {
+            OwnKey::Known(signer) => signer.assertion(now).map_err(unusable),
+            OwnKey::Sandbox { url, .. } => {
+                let answer = http.answer(http.client.get(url.clone())).await?;
+                if !answer.status.is_success() {
+                    return Err(from_answer(answer.status, &answer.body, wait(&answer)));
+                }
+                let key = ServiceAccountKey::parse(&String::from_utf8_lossy(&answer.body));
+                let key = key.map_err(|why| permission("InvalidCredentials", why))?;
+                Signer::new(&key).and_then(|signer| signer.assertion(now)).map_err(unusable)
+            }
+        }
+    }
 }
 
 /// Held while a token is asked for, so that many calls at once ask once.
@@ -60,7 +102,7 @@ struct ImpersonationAnswer {
 
 impl Tokens {
     pub(super) fn new(options: &GoogleOptions, clock: Arc<dyn Clock>) -> Result<Tokens, DriverError> {
-        let own = options.credentials.as_ref().map(Signer::new).transpose()?;
+        let own = options.credentials.as_ref().map(OwnKey::new).transpose()?;
         let impersonate = options.impersonate.clone();
         if impersonate.as_ref().is_some_and(|template| template.matches(PLACEHOLDER).count() != 1) {
             let message =
@@ -79,7 +121,7 @@ impl Tokens {
     pub(super) fn email(&self, place: &CloudAccount<'_>) -> Result<String, CloudError> {
         match &self.impersonate {
             Some(template) => impersonated(template, &place.account.org),
-            None => Ok(self.own()?.email.clone()),
+            None => Ok(self.own()?.email().to_owned()),
         }
     }
 
@@ -139,8 +181,7 @@ impl Tokens {
             return Ok(token.secret.clone());
         }
         let asked_at = self.clock.now();
-        let assertion = self.own()?.assertion(asked_at);
-        let assertion = assertion.map_err(|error| permission("InvalidCredentials", error.to_string()))?;
+        let assertion = self.own()?.assertion(http, asked_at).await?;
         let form = format!("grant_type={}&assertion={assertion}", http_client::percent_encoded(GRANT));
         let request = http.client.post(http.token.clone()).body(form);
         let request = request.header(reqwest::header::CONTENT_TYPE, "application/x-www-form-urlencoded");
@@ -156,7 +197,7 @@ impl Tokens {
         Ok(secret)
     }
 
-    fn own(&self) -> Result<&Signer, CloudError> {
+    fn own(&self) -> Result<&OwnKey, CloudError> {
         self.own.as_ref().ok_or_else(|| {
             let message = "the program has no key of a service account of Google Cloud: set \
                            launch.gcp.key_file";

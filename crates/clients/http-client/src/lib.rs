@@ -7,6 +7,7 @@ mod answer;
 mod encode;
 mod error;
 pub mod graphql;
+mod lines;
 mod signature;
 mod trust;
 
@@ -16,5 +17,6 @@ pub use answer::{
 };
 pub use encode::{hex, percent_encoded, percent_encoded_but};
 pub use error::DriverError;
+pub use lines::Lines;
 pub use signature::signature;
 pub use trust::{http_client, trust};

@@ -1,4 +1,4 @@
-//! How a service can tell that a call is ours and that no caller has changed it.
+//! Signatures of calls: a service verifies that a call is ours and was not changed.
 
 use aws_lc_rs::hmac;
 use engine::secret::{ExposeSecret, SecretString};

@@ -1,4 +1,4 @@
-//! The header itself: base64 of a JSON document that a user in front of us has checked.
+//! The header itself: base64 of a JSON document that a trusted proxy has checked.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -15,7 +15,7 @@ const HEADER_BYTES_MAX: usize = 16 * 1024;
 /// Becomes part of the name of a tenant.
 pub const ORG_CHARS_MAX: usize = 64;
 const NAME_CHARS_MAX: usize = 256;
-/// Whom the external system sees when no caller is at the keyboard.
+/// The identity that the external system sees for calls without a user.
 const OURSELVES: &str = "provision-engine";
 /// These may come without an organisation as long as they have no account number either.
 const WITHOUT_ORG: [&str; 2] = ["Associate", "X509"];

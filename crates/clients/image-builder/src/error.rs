@@ -27,7 +27,7 @@ pub enum BuilderError {
     /// Silence for too long.
     #[error("image builder did not answer in time: {cause}")]
     TimedOut { cause: String, was_asked: bool },
-    /// An answer came that no caller can use, or it is the external system that is failing.
+    /// The answer cannot be read, or the external system fails.
     #[error("image builder is broken: {cause}")]
     Broken { cause: String },
 }

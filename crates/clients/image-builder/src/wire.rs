@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use super::types::{BuildStatus, Compose, ListedImages, Upload, UploadStatus};
 
-/// Errors of errors; no caller needs to see deeper.
+/// How deep nested errors are read.
 const NESTED_MAX: usize = 8;
 /// These only say that something below them failed: depsolving, the manifest, a job, a target.
 const WRAPPERS: [i64; 4] = [5, 9, 26, 28];

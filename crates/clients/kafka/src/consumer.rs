@@ -118,7 +118,7 @@ impl Consumer {
         &self.topic
     }
 
-    /// The next message, whenever it comes: trouble with the brokers is waited out, and told in the log once. Nothing is
+    /// The next message, whenever it comes: errors of the brokers are waited out and logged once. Nothing is
     /// lost when this is given up half way.
     pub async fn next(&self) -> Received {
         let watch = self.stream.context();
@@ -127,7 +127,7 @@ impl Consumer {
             tokio::select! {
                 message = self.stream.recv(), if has_room => match message {
                     Ok(message) => {
-                        watch.line.well();
+                        watch.log.well();
                         watch.progress().hand_out(message.partition(), message.offset());
                         return Received::of(&message);
                     }
@@ -172,10 +172,10 @@ impl Consumer {
 
     /// Tells it once, as the errors of the connection are.
     fn is_fatal(&self, error: &KafkaError) -> bool {
-        let line = &self.stream.context().line;
+        let log = &self.stream.context().log;
         match error {
-            KafkaError::MessageConsumptionFatal(code) => line.is_dead(*code),
-            other => line.error(other),
+            KafkaError::MessageConsumptionFatal(code) => log.is_dead(*code),
+            other => log.error(other),
         }
         matches!(error, KafkaError::MessageConsumptionFatal(_))
     }
@@ -191,7 +191,7 @@ fn commit_until_closed(stream: &StreamConsumer<DeliveryWatch>, owes: &Receiver<(
         is_owing = match stream.commit_consumer_state(CommitMode::Sync) {
             Ok(()) | Err(KafkaError::ConsumerCommit(RDKafkaErrorCode::NoOffset)) => false,
             Err(error) => {
-                stream.context().line.error(&error);
+                stream.context().log.error(&error);
                 true
             }
         };

@@ -4,8 +4,8 @@
 //! Neither side keeps a promise of "exactly once". A message that is sent again carries the same id in its headers,
 //! and the consumer that receives one asks whether it was there before.
 
+mod client_log;
 mod consumer;
-mod line;
 mod producer;
 mod progress;
 mod security;

@@ -12,9 +12,9 @@ use rdkafka::message::{Header, OwnedHeaders};
 use rdkafka::producer::{FutureProducer, FutureRecord, Producer as _};
 use tracing::warn;
 
+use super::client_log::ClientLog;
 use super::consumer::Received;
-use super::line::ClientLog;
-use super::watch::Ear;
+use super::watch::ProducerContext;
 use super::{DEAD_LETTER_SUFFIX, KafkaOptions, MESSAGE_BYTES_MAX, SYSTEM, check_topic};
 
 /// From handing over a message until all replicas have it. The consumer that sends tries again later.
@@ -51,13 +51,13 @@ impl fmt::Debug for Message {
 #[derive(Clone)]
 pub struct Producer {
     config: ClientConfig,
-    line: Arc<ClientLog>,
+    log: Arc<ClientLog>,
     client: Arc<Mutex<ProducerClient>>,
 }
 
 /// The connection, which has to be made anew after an error that it does not survive.
 struct ProducerClient {
-    inner: FutureProducer<Ear>,
+    inner: FutureProducer<ProducerContext>,
     generation: u64,
     /// Whether the brokers recognise a message that the client sent twice.
     is_idempotent: bool,
@@ -74,10 +74,10 @@ impl Producer {
             .set("queue.buffering.max.messages", QUEUED_MAX)
             .set("queue.buffering.max.kbytes", QUEUED_KBYTES_MAX)
             .set("linger.ms", "0");
-        let line = Arc::new(ClientLog::new("the producer".into()));
-        let inner = connect(&config, &line, true)?;
+        let log = Arc::new(ClientLog::new("producer".into()));
+        let inner = connect(&config, &log, true)?;
         let client = ProducerClient { inner, generation: 0, is_idempotent: true };
-        Ok(Producer { config, line, client: Arc::new(Mutex::new(client)) })
+        Ok(Producer { config, log, client: Arc::new(Mutex::new(client)) })
     }
 
     /// Sends one message. After any error but a refusal it may have arrived: send it again with the same id in it.
@@ -124,7 +124,7 @@ impl Producer {
         };
         match deliver(&inner, topic, key, payload, headers).await {
             Ok(()) => {
-                self.line.well();
+                self.log.well();
                 Ok(())
             }
             Err(error) => {
@@ -145,7 +145,7 @@ impl Producer {
         }
         let is_idempotent = client.is_idempotent && !lacks_idempotence(code);
         warn!(%code, reason = shorten(reason), is_idempotent, "recreating the Kafka producer");
-        match connect(&self.config, &self.line, is_idempotent) {
+        match connect(&self.config, &self.log, is_idempotent) {
             Ok(inner) => {
                 let old = std::mem::replace(&mut client.inner, inner);
                 client.generation += 1;
@@ -170,19 +170,19 @@ impl fmt::Debug for Producer {
 
 fn connect(
     config: &ClientConfig,
-    line: &Arc<ClientLog>,
+    log: &Arc<ClientLog>,
     is_idempotent: bool,
-) -> Result<FutureProducer<Ear>, DriverError> {
+) -> Result<FutureProducer<ProducerContext>, DriverError> {
     let mut config = config.clone();
     config.set("enable.idempotence", is_idempotent.to_string());
     config
-        .create_with_context(Ear(Arc::clone(line)))
+        .create_with_context(ProducerContext(Arc::clone(log)))
         .map_err(|error| SYSTEM.refused(format!("no producer can be made: {error}")))
 }
 
 /// The answer comes within the time for a delivery, whatever the brokers do.
 async fn deliver(
-    client: &FutureProducer<Ear>,
+    client: &FutureProducer<ProducerContext>,
     topic: &str,
     key: Option<&str>,
     payload: &[u8],

@@ -10,23 +10,23 @@ use rdkafka::topic_partition_list::TopicPartitionList;
 use tokio::sync::Notify;
 use tracing::debug;
 
-use super::line::ClientLog;
+use super::client_log::ClientLog;
 use super::progress::PartitionProgress;
 
-/// What listens to a producer.
-pub(super) struct Ear(pub(super) Arc<ClientLog>);
+/// The callbacks of a producer.
+pub(super) struct ProducerContext(pub(super) Arc<ClientLog>);
 
-/// What listens to a consumer.
+/// The callbacks of a consumer.
 pub(super) struct DeliveryWatch {
-    pub(super) line: ClientLog,
+    pub(super) log: ClientLog,
     progress: Mutex<PartitionProgress>,
     /// There may be room for another message.
     pub(super) room: Notify,
 }
 
 impl DeliveryWatch {
-    pub(super) fn new(whose: String) -> DeliveryWatch {
-        DeliveryWatch { line: ClientLog::new(whose), progress: Mutex::default(), room: Notify::new() }
+    pub(super) fn new(client: String) -> DeliveryWatch {
+        DeliveryWatch { log: ClientLog::new(client), progress: Mutex::default(), room: Notify::new() }
     }
 
     pub(super) fn progress(&self) -> MutexGuard<'_, PartitionProgress> {
@@ -43,7 +43,7 @@ impl DeliveryWatch {
     }
 }
 
-impl ClientContext for Ear {
+impl ClientContext for ProducerContext {
     fn log(&self, _level: RDKafkaLogLevel, facility: &str, message: &str) {
         self.0.chatter(facility, message);
     }
@@ -59,15 +59,15 @@ impl ClientContext for Ear {
 
 impl ClientContext for DeliveryWatch {
     fn log(&self, _level: RDKafkaLogLevel, facility: &str, message: &str) {
-        self.line.chatter(facility, message);
+        self.log.chatter(facility, message);
     }
 
     fn stats_raw(&self, statistics: &[u8]) {
-        self.line.statistics(statistics);
+        self.log.statistics(statistics);
     }
 
     fn error(&self, error: KafkaError, _reason: &str) {
-        self.line.error(&error);
+        self.log.error(&error);
     }
 }
 

@@ -1,6 +1,7 @@
 //! A kubeconfig: read when it stands on its own, and written for one user with a token.
 
 use std::net::IpAddr;
+use std::path::PathBuf;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -24,6 +25,8 @@ pub struct Kubeconfig {
 #[derive(Debug, Clone)]
 pub(super) enum ClusterCredentials {
     Token(SecretString),
+    /// Where another program keeps the token fresh, as Kubernetes does for a pod.
+    TokenFile(PathBuf),
     /// The certificate and its key.
     Certificate {
         pem: SecretString,
@@ -113,6 +116,17 @@ impl Kubeconfig {
             credentials: credentials(user)?,
             server: cluster.server,
         })
+    }
+
+    /// A server without a kubeconfig: where it is, what it is trusted by, and the file of our token.
+    pub fn of_token_file(
+        server: &str,
+        authority: Option<Vec<u8>>,
+        token_file: PathBuf,
+    ) -> Result<Kubeconfig, String> {
+        let url = server_url(server)?;
+        let credentials = ClusterCredentials::TokenFile(token_file);
+        Ok(Kubeconfig { url, authority, credentials, server: server.to_owned() })
     }
 
     pub(super) fn url(&self) -> &Url {
@@ -248,7 +262,7 @@ mod tests {
     fn token(kubeconfig: &Kubeconfig) -> &str {
         match kubeconfig.credentials() {
             ClusterCredentials::Token(token) => token.expose_secret(),
-            ClusterCredentials::Certificate { .. } => panic!("a token was expected"),
+            _ => panic!("a token was expected"),
         }
     }
 

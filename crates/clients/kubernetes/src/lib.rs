@@ -1,5 +1,6 @@
 //! Kubernetes clusters: the few calls that we need, to whatever cluster a kubeconfig leads.
 
+mod api_server;
 mod http;
 mod kubeconfig;
 mod types;
@@ -12,6 +13,7 @@ use engine::secret::SecretString;
 use http_client::{DriverError, ExternalSystem};
 use time::OffsetDateTime;
 
+pub use self::api_server::{ApiServer, ApiStatus, ApiStatusDetails, api_error, object_name};
 pub use self::http::HttpClusters;
 pub use self::kubeconfig::{Kubeconfig, user_kubeconfig};
 

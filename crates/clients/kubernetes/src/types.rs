@@ -51,21 +51,6 @@ struct TokenStatus {
     expiration_timestamp: String,
 }
 
-/// What Kubernetes answers when there is nothing better to answer. Some deletions answer the object in its place.
-#[derive(Deserialize, Default)]
-#[serde(default)]
-pub(super) struct StatusBody {
-    pub(super) reason: String,
-    pub(super) message: String,
-    pub(super) metadata: DeletedMetadata,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default, rename_all = "camelCase")]
-pub(super) struct DeletedMetadata {
-    pub(super) deletion_timestamp: Option<String>,
-}
-
 impl ObjectBody {
     pub(super) fn read(self, kind: ObjectKind) -> Result<LabelledObject, DriverError> {
         let name = self.metadata.name;

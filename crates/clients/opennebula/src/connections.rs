@@ -11,7 +11,7 @@ use tokio::time::timeout;
 
 use super::NebulaError;
 
-/// A page of machines or of documents fits many times over.
+/// A page of VMs or of documents fits many times over.
 const ANSWER_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// `oned` closes a connection that was idle for 15 s.
 const IDLE_MAX: Duration = Duration::from_secs(10);
@@ -47,7 +47,7 @@ pub(super) struct Clients {
     timeout: Duration,
 }
 
-/// A quarter of the connections is for writes, and a quarter for those that are kept while no caller uses them, that are
+/// A quarter of the connections is for writes, and a quarter for those that are kept while idle, that are
 /// closing, or that were opened for a call which found another one in time.
 const QUARTERS: usize = 4;
 
@@ -136,7 +136,7 @@ impl Connections {
     }
 }
 
-/// Neither "no caller is there" nor "it takes too long": those would only come again.
+/// Neither a refused connection nor a timeout: those would only come again.
 fn ended_without_an_answer(error: &reqwest::Error) -> bool {
     error.is_request() && !error.is_connect() && !error.is_timeout()
 }

@@ -17,7 +17,7 @@ pub enum NebulaError {
     /// Silence for too long, or no place among our own calls.
     #[error("{service} did not answer in time: {cause}")]
     TimedOut { service: &'static str, cause: String, was_asked: bool },
-    /// An answer came that no caller can use.
+    /// The answer cannot be read.
     #[error("{service} is broken: {cause}")]
     Broken { service: &'static str, cause: String },
     /// The servers of the zone are choosing their leader.

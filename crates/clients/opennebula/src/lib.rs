@@ -1,4 +1,4 @@
-//! OpenNebula: `oned` over XML-RPC, and OneFlow, which makes services of several machines, over HTTP.
+//! OpenNebula: `oned` over XML-RPC, and OneFlow, which makes services of several VMs, over HTTP.
 //!
 //! There is no trait between this and its users: what OpenNebula knows is the state of record, in its own
 //! words. Every call is made in the name of a caller, with the credentials that came with a request. A
@@ -33,7 +33,7 @@ use self::connections::Clients;
 use self::oned::Oned;
 use self::oneflow::OneFlow;
 
-/// A page of machines has some ten thousand elements. Names of attributes come from users.
+/// A page of VMs has some ten thousand elements. Names of attributes come from users.
 const LIMITS: xml::XmlLimits = xml::XmlLimits { elements: 400_000, name_bytes: 256 };
 
 /// Where OpenNebula is and how much of it we may use.

@@ -53,6 +53,9 @@ pub struct GardenerConfigInput {
     pub control_plane_failure_tolerance: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub eu_access: Option<bool>,
+    /// The control plane runs in the region of the nodes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shoot_and_seed_same_region: Option<bool>,
 }
 
 /// What changes; None leaves as it is.

@@ -30,7 +30,8 @@ const KNOWN: &str = "
         diskType!<2021 diskType@2021 workerCidr! podsCidr@2022 servicesCidr@2022 autoScalerMin! autoScalerMax! \
         maxSurge! maxUnavailable! enableKubernetesVersionAutoUpdate@2021 enableMachineImageVersionAutoUpdate@2021 \
         providerSpecificConfig!:ProviderSpecificInput oidcConfig:OIDCConfigInput@2021 dnsConfig:DNSConfigInput@2022 \
-        exposureClassName@2022 shootNetworkingFilterDisabled@2022 controlPlaneFailureTolerance@2022 euAccess@2022
+        exposureClassName@2022 shootNetworkingFilterDisabled@2022 controlPlaneFailureTolerance@2022 euAccess@2022 \
+        shootAndSeedSameRegion@2022
     ProviderSpecificInput gcpConfig:GCPProviderConfigInput azureConfig:AzureProviderConfigInput \
         awsConfig:AWSProviderConfigInput openStackConfig:OpenStackProviderConfigInput@2021
     GCPProviderConfigInput zones!

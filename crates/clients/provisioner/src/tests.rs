@@ -134,6 +134,7 @@ fn full(provider_specific_config: ProviderSpecificInput) -> GardenerConfigInput 
         shoot_networking_filter_disabled: Some(true),
         control_plane_failure_tolerance: text("zone"),
         eu_access: Some(true),
+        shoot_and_seed_same_region: None,
     }
 }
 
@@ -203,6 +204,7 @@ fn what_is_not_set_is_not_sent() {
         shoot_networking_filter_disabled: None,
         control_plane_failure_tolerance: None,
         eu_access: None,
+        shoot_and_seed_same_region: None,
         ..full(gcp.clone())
     };
     let input = ProvisionRuntimeInput {

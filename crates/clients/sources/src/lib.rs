@@ -21,7 +21,7 @@ pub struct Source {
     /// The number of its kind at the Sources API, where it is kept there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub type_id: Option<String>,
-    /// `available`, `unavailable`, `in_progress` or `partially_available`, if any caller has looked.
+    /// `available`, `unavailable`, `in_progress` or `partially_available`, if it was ever checked.
     pub status: Option<String>,
 }
 

@@ -116,7 +116,7 @@ fn result(text: &str) -> Chip {
 }
 
 /// The page of what was changed, where its name tells.
-fn place(pages: &Pages, entry: &AuditEntry) -> Option<String> {
+fn link_of(pages: &Pages, entry: &AuditEntry) -> Option<String> {
     match entry.action.split_once('.')? {
         ("operation", _) => Uuid::try_parse(&entry.target).ok().map(|id| format!("/console/operations/{id}")),
         (kind, _) => pages.page_of_target(kind, &entry.target),
@@ -160,7 +160,7 @@ mod tests {
                 result: String::new(),
                 request: String::new(),
             };
-            assert_eq!(place(&pages, &entry), expect, "{action} {target}");
+            assert_eq!(link_of(&pages, &entry), expect, "{action} {target}");
         }
     }
 

@@ -30,6 +30,8 @@ struct People {
     made: Option<CreatedUser>,
     name: String,
     role: String,
+    grants: String,
+    grants_error: Option<String>,
     name_error: Option<String>,
     password_error: Option<String>,
     page_error: Option<String>,
@@ -46,6 +48,8 @@ impl People {
             made: None,
             name: String::new(),
             role: "reader".to_owned(),
+            grants: String::new(),
+            grants_error: None,
             name_error: None,
             password_error: None,
             page_error: None,
@@ -56,16 +60,19 @@ impl People {
     fn refused(mut self, page_error: &PageError, fields: &Fields) -> People {
         fields.text("name").clone_into(&mut self.name);
         fields.text("role").clone_into(&mut self.role);
+        fields.text("grants").clone_into(&mut self.grants);
         let is_about =
             |field: &str| page_error.field_errors.iter().any(|field_error| field_error.field == field);
-        let place = if is_about("name") || page_error.status == StatusCode::CONFLICT {
+        let field = if is_about("name") || page_error.status == StatusCode::CONFLICT {
             &mut self.name_error
+        } else if is_about("grants") {
+            &mut self.grants_error
         } else if is_about("password") || page_error.detail.contains("password") {
             &mut self.password_error
         } else {
             &mut self.page_error
         };
-        *place = Some(said(page_error));
+        *field = Some(said(page_error));
         self
     }
 }
@@ -81,7 +88,7 @@ fn password(fields: &Fields, name: &str) -> Option<Password> {
 }
 
 fn shell(signed_in: &SignedIn) -> Shell {
-    Shell::new(signed_in, &crate::admin::SECTION, "People")
+    Shell::new(signed_in, &crate::admin::SECTION, "Users")
 }
 
 pub(super) async fn list(signed_in: SignedIn) -> Response {
@@ -108,15 +115,24 @@ async fn ask_for(signed_in: &SignedIn, fields: &Fields) -> Result<CreatedUser, P
     let role = fields.text("role").parse().map_err(|_| {
         PageError::new(StatusCode::UNPROCESSABLE_ENTITY, "Not possible", "There is no such role.")
     })?;
-    let new = NewUser { name: fields.text("name").to_owned(), role, password: password(fields, "password") };
+    let new = NewUser {
+        name: fields.text("name").to_owned(),
+        role,
+        grants: super::grants(fields),
+        password: password(fields, "password"),
+    };
     signed_in.api.post("/users", &new).await?.json()
 }
 
-/// Another role, or another password.
+/// Another role, other grants, or another password.
 pub(super) async fn change(signed_in: SignedIn, fields: Fields) -> Response {
     let name = fields.text("name");
-    let change =
-        ChangeUser { role: fields.text("role").parse().ok(), password: password(&fields, "password") };
+    let change = ChangeUser {
+        role: fields.text("role").parse().ok(),
+        // A page of before this field was there sends none.
+        grants: fields.all("grants").next().map(|_| super::grants(&fields)),
+        password: password(&fields, "password"),
+    };
     match signed_in.api.put(&format!("/users/{}", path::part(name)), &change).await {
         Ok(_) => Flash::good(format!("{name} is changed and has to sign in again.")).at(AT),
         Err(page_error) => page_error.back(&signed_in, AT),
@@ -126,8 +142,8 @@ pub(super) async fn change(signed_in: SignedIn, fields: Fields) -> Response {
 pub(super) async fn delete(signed_in: SignedIn, fields: Fields) -> Response {
     let name = fields.text("name");
     if !confirm::is_confirmed(&fields) {
-        let question = format!("Remove {name}? Their sessions end at once.");
-        return confirm::page(&signed_in, &crate::admin::SECTION, &question, "Remove", AT, &fields);
+        let question = format!("Delete {name}? Their sessions end at once.");
+        return confirm::page(&signed_in, &crate::admin::SECTION, &question, "Delete", AT, &fields);
     }
     match signed_in.api.delete(&format!("/users/{}", path::part(name))).await {
         Ok(_) => Flash::good(format!("{name} is removed.")).at(AT),

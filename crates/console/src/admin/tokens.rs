@@ -35,7 +35,9 @@ struct Tokens {
     issued: Option<IssuedToken>,
     name: String,
     role: String,
+    grants: String,
     lives: String,
+    grants_error: Option<String>,
     name_error: Option<String>,
     page_error: Option<String>,
 }
@@ -51,7 +53,9 @@ impl Tokens {
             issued: None,
             name: String::new(),
             role: "reader".to_owned(),
+            grants: String::new(),
             lives: "30".to_owned(),
+            grants_error: None,
             name_error: None,
             page_error: None,
         })
@@ -88,11 +92,16 @@ pub(super) async fn create(signed_in: SignedIn, fields: Fields) -> Response {
         Err(page_error) => {
             let is_name = page_error.status == StatusCode::CONFLICT
                 || page_error.field_errors.iter().any(|field_error| field_error.field == "name");
-            let (name_error, rest) =
-                if is_name { (Some(said(&page_error)), None) } else { (None, Some(page_error.line())) };
+            let is_grants = page_error.field_errors.iter().any(|field_error| field_error.field == "grants");
+            let (name_error, grants_error, rest) = match (is_name, is_grants) {
+                (true, _) => (Some(said(&page_error)), None, None),
+                (_, true) => (None, Some(said(&page_error)), None),
+                _ => (None, None, Some(page_error.line())),
+            };
             let text = |name: &str| fields.text(name).to_owned();
-            let (name, role, lives) = (text("name"), text("role"), text("lives"));
-            let content = Tokens { name, role, lives, name_error, page_error: rest, ..drawn };
+            let (name, role, grants, lives) = (text("name"), text("role"), text("grants"), text("lives"));
+            let content =
+                Tokens { name, role, grants, lives, name_error, grants_error, page_error: rest, ..drawn };
             shell.page_with(page_error.status, &content)
         }
     }
@@ -105,6 +114,7 @@ async fn ask_for(signed_in: &SignedIn, fields: &Fields) -> Result<IssuedToken, P
         name: fields.text("name").to_owned(),
         role: fields.text("role").parse().map_err(unknown)?,
         platform: None,
+        grants: super::grants(fields),
         expires_in_seconds: fields
             .given("lives")
             .and_then(|days| days.parse::<u64>().ok())

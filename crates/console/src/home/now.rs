@@ -126,15 +126,15 @@ fn minute(at: Timestamp) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::world::TestConsole;
+    use crate::test_console::TestConsole;
 
     #[tokio::test]
     async fn a_tile_counts_what_its_list_shows() {
-        let world = TestConsole::new();
+        let test_console = TestConsole::new();
         for _ in 0..3 {
-            world.submit().await;
+            test_console.submit().await;
         }
-        let now = HomePart::look(&world.shared, &world.api()).await.unwrap();
+        let now = HomePart::look(&test_console.shared, &test_console.api()).await.unwrap();
         let numbers: Vec<(&str, &str)> =
             now.counts.iter().map(|count| (count.title, count.number.as_str())).collect();
         assert_eq!(numbers[..3], [("Running", "0"), ("Waiting", "3"), ("Needs a person", "0")]);
@@ -145,7 +145,8 @@ mod tests {
             let (query, moment) = query.split_once("&created_after=").unwrap_or((query.as_str(), ""));
             let moment =
                 if moment.is_empty() { String::new() } else { format!("&created_after={moment}:00Z") };
-            let found: OperationPage = world.api().get(&format!("/operations{query}{moment}")).await.unwrap();
+            let found: OperationPage =
+                test_console.api().get(&format!("/operations{query}{moment}")).await.unwrap();
             assert_eq!(found.items.len().to_string(), count.number, "{}", count.path);
         }
         assert_eq!(now.latest.len(), 3);

@@ -96,11 +96,11 @@ async fn draw(
     error: Option<String>,
 ) -> Result<ConfirmPage, PageError> {
     let id = id_of(id)?;
-    if !signed_in.can(Capability::Operate) {
+    let look = StatusLook::at(&signed_in.api, id).await?;
+    if !signed_in.can_with(Capability::Operate, &look.detail.operation.workflow) {
         let detail = format!("This needs the role operator, and yours is {}.", signed_in.role());
         return Err(PageError::new(StatusCode::FORBIDDEN, "Not allowed", detail));
     }
-    let look = StatusLook::at(&signed_in.api, id).await?;
     let phase = look.detail.operation.phase;
     let action = possible(&look).into_iter().find(|action| action.verb == verb).ok_or_else(|| {
         let detail = format!("The operation is {phase} and cannot be asked for this.");

@@ -31,7 +31,7 @@ struct Bulk {
 }
 
 pub(super) async fn bulk(signed_in: SignedIn, fields: Fields) -> Response {
-    if !signed_in.can(Capability::Operate) {
+    if !signed_in.can_with_some(Capability::Operate) {
         return PageError::needs(Capability::Operate).page(&signed_in);
     }
     let back = path::back(fields.text("back")).to_owned();

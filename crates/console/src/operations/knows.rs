@@ -29,7 +29,7 @@ struct Override {
 #[derive(Debug, PartialEq, Eq)]
 enum SentFact {
     Shown(String),
-    /// Of the user who asked, and kept sealed with what they sent.
+    /// Params of the submit that are sealed.
     Private,
     Secret,
 }

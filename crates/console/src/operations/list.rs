@@ -61,9 +61,11 @@ pub(super) async fn list(
     };
     let field_error = refused.as_ref().and_then(|page_error| page_error.field_errors.first());
     let pager = filters.pager(found.next.as_deref());
+    let all = shared.inside.engine().workflows().into_iter().map(|one| one.workflow);
+    let workflows = all.filter(|name| signed_in.sees(name)).collect();
     let list = OperationListPage {
         quick: filters.quick(),
-        workflows: shared.inside.engine().workflows().into_iter().map(|one| one.workflow).collect(),
+        workflows,
         pager,
         rows: Rows::new(&signed_in, &filters, found).await,
         wrong: field_error.map(|field_error| field_error.field.clone()).unwrap_or_default(),
@@ -120,7 +122,7 @@ impl Rows {
             summary,
             note: found.looked_at.map(|count| cut(filters, count)),
             is_filtered: !filters.is_none(),
-            may_operate: signed_in.can(Capability::Operate),
+            may_operate: signed_in.can_with_some(Capability::Operate),
             here: format!("{AT}{}", filters.with(&[filters.cursor(), ("trail", &filters.trail)])),
             operations: found.items,
         }

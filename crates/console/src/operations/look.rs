@@ -41,7 +41,7 @@ pub(super) struct Story {
     pub(super) by: Option<String>,
     /// The number of the last event that was read.
     pub(super) last: u32,
-    /// There is more than any user wants to see on a page.
+    /// There is more than a page shows.
     pub(super) is_cut: bool,
 }
 

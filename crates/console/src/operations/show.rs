@@ -94,11 +94,14 @@ async fn draw(signed_in: &SignedIn, id: &str, wanted: JournalQuery) -> Result<Op
     Ok(OperationView { id, workflow, name, pieces, journal })
 }
 
-/// Where workflows have the name of what they make.
+/// Where workflows have the name of what they make, for operations of releases that saved no name.
 const NAMES: [&str; 3] = ["/parameters/name", "/name", "/instance_name"];
 
 fn name(detail: &OperationDetail) -> Option<String> {
-    let given = NAMES.iter().find_map(|place| detail.params.pointer(place)?.as_str());
+    if let Some(name) = &detail.operation.name {
+        return Some(name.clone());
+    }
+    let given = NAMES.iter().find_map(|pointer| detail.params.pointer(pointer)?.as_str());
     let given = given.filter(|name| !name.trim().is_empty()).map(str::to_owned);
     given.or_else(|| detail.operation.resource.clone())
 }

@@ -64,11 +64,11 @@ impl Waterfall {
             whole: span(to.since(from)),
             undoing: undoing(detail),
             legend: [
-                ("seg-work", "at work"),
-                ("seg-wait", "waits"),
-                ("seg-retry", "pause after a failed attempt"),
-                ("seg-undo", "is undone"),
-                ("seg-held", "held for a person"),
+                ("seg-work", "running"),
+                ("seg-wait", "waiting"),
+                ("seg-retry", "retry delay"),
+                ("seg-undo", "undoing"),
+                ("seg-held", "paused or stuck"),
             ],
         }
     }

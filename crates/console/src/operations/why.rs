@@ -51,7 +51,7 @@ impl Why {
         let StatusLook { detail, why } = look.clone();
         let phase = detail.operation.phase;
         let advice = Advice::read(&why.what_you_can_do);
-        let may_operate = signed_in.can(Capability::Operate);
+        let may_operate = signed_in.can_with(Capability::Operate, &detail.operation.workflow);
         Why {
             tone: tone(phase),
             reason: sentence(unfinished(&why.reason)),

@@ -85,9 +85,9 @@ impl SchemaField {
         let listed = |key: &str| schema.get(key).and_then(Value::as_array).cloned().unwrap_or_default();
         let (required, order) = (listed("required"), listed("_controlsOrder"));
         let is_needed = |key: &String| required.iter().any(|one| one == key.as_str());
-        let place = |key: &String| order.iter().position(|one| one == key.as_str()).unwrap_or(usize::MAX);
+        let rank = |key: &String| order.iter().position(|one| one == key.as_str()).unwrap_or(usize::MAX);
         let mut keys: Vec<&String> = members.keys().collect();
-        keys.sort_by_key(|key| (!is_needed(key), place(key)));
+        keys.sort_by_key(|key| (!is_needed(key), rank(key)));
         let one = |key: &String| {
             let path = format!("{name}.{key}");
             SchemaField::new(&path, key, &members[key.as_str()], is_needed(key), depth + 1)

@@ -13,6 +13,7 @@ use super::client::Client;
 use super::form::form;
 use crate::fields::Fields;
 use crate::flash::see_other;
+use crate::home::start_page;
 use crate::parts::span;
 use crate::shared::{ConsoleShared, ConsoleState};
 use crate::{cookie, path, signed_in};
@@ -95,7 +96,7 @@ pub(super) async fn welcome(
     match signed_in::begin(shared, who, client).await {
         Ok(secret) => {
             shared.inside.write_down(&who.name, "session.begin", who.proof.kind().as_str(), "303").await;
-            let home = if who.can(Capability::Read) { path::HOME } else { shared.start_page() };
+            let home = start_page(shared, who);
             let back = path::back(back);
             let mut response = see_other(if back == path::HOME { home } else { back });
             let kept =

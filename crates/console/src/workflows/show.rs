@@ -95,11 +95,11 @@ impl StepTableRow {
         }
     }
 
-    /// A step that leaves nothing outside has nothing to take back.
+    /// A step that leaves nothing outside has nothing to undo.
     fn undo(&self, workflow: &Workflow) -> &'static str {
         match (self.step.effect.as_str(), workflow.on_failure.as_str()) {
-            ("pure", _) => "nothing to take back",
-            (_, "unwind") => "taken back",
+            ("pure", _) => "nothing to undo",
+            (_, "unwind") => "undone",
             _ => "left",
         }
     }
@@ -148,7 +148,7 @@ async fn draw(
         step: step.clone(),
     };
     let rows = workflow.steps.iter().map(row).collect();
-    let form = signed_in.can(Capability::Submit).then_some(form);
+    let form = signed_in.can_with(Capability::Submit, name).then_some(form);
     let operations =
         format!("/console/operations{}", path::query([("workflow", workflow.workflow.as_str())]));
     Ok(WorkflowPage { csrf: signed_in.csrf.clone(), workflow, rows, form, operations, file_error, versions })

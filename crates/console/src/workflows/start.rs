@@ -31,8 +31,8 @@ pub(super) async fn start(signed_in: SignedIn, Path(name): Path<String>, fields:
     let error = match params {
         Ok(params) => match submit(&signed_in, &name, &form, params).await {
             Ok(operation) => {
-                let place = format!("/console/operations/{}", operation.id);
-                return Flash::good("Started. This page updates live.").while_running().at(&place);
+                let page = format!("/console/operations/{}", operation.id);
+                return Flash::good("Started. This page updates live.").while_running().at(&page);
             }
             // Who may not start anything has no form that could say it.
             Err(page_error) if page_error.status == StatusCode::FORBIDDEN => {
@@ -46,7 +46,7 @@ pub(super) async fn start(signed_in: SignedIn, Path(name): Path<String>, fields:
     again(&signed_in, &name, form).await
 }
 
-const AT_THE_FIELDS: &str = "Something is missing or not allowed. It says so at the fields.";
+const AT_THE_FIELDS: &str = "Please fix the highlighted fields. Nothing was started.";
 
 /// Puts an error of the API where it belongs: at a field of the params, or at the part of the form that it is about.
 fn refused(form: &mut StartForm, page_error: &PageError) -> (&'static str, String) {
@@ -67,8 +67,10 @@ fn params(text: &str) -> Result<Value, String> {
         Ok(value @ Value::Object(_)) => Ok(value),
         Ok(_) => Err("This is JSON, but not an object. Write something like {\"name\": \"Ada\"}.".to_owned()),
         Err(error) => {
-            let place = format!("line {}, column {}", error.line(), error.column());
-            Err(format!("This is not JSON: it breaks at {place}. Names and texts stand in double quotes."))
+            let location = format!("line {}, column {}", error.line(), error.column());
+            Err(format!(
+                "This is not JSON: the error is at {location}. Put names and texts in double quotes."
+            ))
         }
     }
 }
@@ -83,6 +85,7 @@ async fn submit(
         workflow: name.to_owned(),
         resource: Some(form.resource.clone()).filter(|resource| !resource.is_empty()),
         tenant: if form.tenant.is_empty() { Submit::default_tenant() } else { form.tenant.clone() },
+        name: None,
         params,
         queue: form.queue,
     };

@@ -28,8 +28,8 @@ impl Declarations {
     pub(super) async fn tidy(&self, workflow: &str) {
         match self.try_tidy(workflow).await {
             Ok(0) => {}
-            Ok(count) => info!(workflow, count, "forgot versions of a workflow"),
-            Err(error) => warn!(workflow, %error, "cannot forget versions of a workflow, later"),
+            Ok(count) => info!(workflow, count, "pruned versions of a workflow"),
+            Err(error) => warn!(workflow, %error, "pruning versions of a workflow failed, retrying later"),
         }
     }
 

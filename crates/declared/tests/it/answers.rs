@@ -79,6 +79,7 @@ async fn nonsense_is_tried_again_with_the_field_named() {
         (Instead::Status(302, ""), "302"),
         (Instead::Cut, "did not answer"),
         (Instead::Hang, "did not answer"),
+        (Instead::Drip, "did not answer"),
     ] {
         let (service, ended) = end(instead).await;
         assert_eq!(ended.shown.summary.phase, Phase::Succeeded, "{part}");

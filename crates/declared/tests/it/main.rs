@@ -6,5 +6,6 @@ mod answers;
 mod crashes;
 mod declaration;
 mod files;
+mod saves;
 mod service;
 mod versions;

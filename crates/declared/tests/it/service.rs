@@ -31,6 +31,8 @@ pub(crate) enum Instead {
     /// Any bytes as a 200.
     Bytes(Vec<u8>),
     Hang,
+    /// It answers 200 and then a space from time to time, for ever.
+    Drip,
     RetryAfter(u16),
 }
 
@@ -125,6 +127,13 @@ impl StepService {
             Some(Instead::Hang) => {
                 tokio::time::sleep(Duration::from_secs(3600)).await;
                 cut()
+            }
+            Some(Instead::Drip) => {
+                let drops = futures_util::stream::unfold((), |()| async {
+                    tokio::time::sleep(Duration::from_millis(20)).await;
+                    Some((Ok::<_, std::io::Error>(Bytes::from_static(b" ")), ()))
+                });
+                Body::from_stream(drops).into_response()
             }
             None => axum::Json(self.work(&step, &key, is_undo)).into_response(),
         }

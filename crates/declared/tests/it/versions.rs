@@ -96,6 +96,7 @@ async fn a_replica_learns_of_a_declaration_through_the_database() {
     declarations.withdraw("acme.database", "ann", &Source::Api).await.unwrap();
     others.read_changes().await.unwrap();
     let command = engine::Command {
+        name: None,
         workflow: "acme.database".into(),
         tenant: "t".into(),
         resource: None,
@@ -143,6 +144,7 @@ async fn params_are_checked_completed_and_never_repeated() {
     declare(&declarations, &declaration(&service.url)).await;
     let submit = async |params: Value, resource: Option<&str>| {
         let command = engine::Command {
+            name: None,
             workflow: "acme.database".into(),
             tenant: "default".into(),
             resource: resource.map(str::to_owned),

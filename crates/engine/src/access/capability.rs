@@ -43,6 +43,11 @@ impl Capability {
         }
     }
 
+    /// Whether a grant of it may be for some workflows. The others are about no workflow.
+    pub const fn is_of_workflows(self) -> bool {
+        matches!(self, Capability::Read | Capability::Operate | Capability::Submit)
+    }
+
     /// The least role that has it: what to ask an admin for.
     pub fn role(self) -> Role {
         let has = |role: &Role| role.can(self);
@@ -68,6 +73,16 @@ impl Scope {
             Scope::Prefix(prefix) => workflow.starts_with(prefix.as_str()),
         }
     }
+
+    /// Whether it covers every workflow that the other covers.
+    pub fn includes(&self, other: &Scope) -> bool {
+        match (self, other) {
+            (Scope::All, _) => true,
+            (_, Scope::Workflow(name)) => self.covers(name),
+            (Scope::Prefix(own), Scope::Prefix(prefix)) => prefix.starts_with(own.as_str()),
+            (_, Scope::All) | (Scope::Workflow(_), Scope::Prefix(_)) => false,
+        }
+    }
 }
 
 /// A capability beyond those of the role, for some workflows: `submit:orders.*`.
@@ -81,6 +96,28 @@ impl Grant {
     pub fn allows(&self, capability: Capability, workflow: &str) -> bool {
         self.capability == capability && self.scope.covers(workflow)
     }
+
+    /// Whether who has this grant has the other as well.
+    pub fn includes(&self, other: &Grant) -> bool {
+        self.capability == other.capability && self.scope.includes(&other.scope)
+    }
+}
+
+/// As it is saved, and as a setting has it: one after the other, with spaces between them.
+pub fn grants_text(grants: &[Grant]) -> String {
+    grants.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+}
+
+/// Reads [`grants_text`] back, without those that are there twice.
+pub fn parse_grants(text: &str) -> Result<Vec<Grant>, String> {
+    let mut grants: Vec<Grant> = Vec::new();
+    for grant in text.split_ascii_whitespace() {
+        let grant = grant.parse()?;
+        if !grants.contains(&grant) {
+            grants.push(grant);
+        }
+    }
+    Ok(grants)
 }
 
 impl fmt::Display for Grant {
@@ -111,6 +148,10 @@ impl FromStr for Grant {
             None if !workflows.is_empty() && is_name(workflows) => Scope::Workflow(workflows.to_owned()),
             _ => return Err(wrong()),
         };
+        if scope != Scope::All && !capability.is_of_workflows() {
+            let name = capability.as_str();
+            return Err(format!("{text:?} is not a grant: {name} is about no workflow; write {name}:*"));
+        }
         Ok(Grant { capability, scope })
     }
 }
@@ -121,7 +162,7 @@ mod tests {
 
     #[test]
     fn an_admin_has_all_capabilities_and_each_has_a_least_role() {
-        let expected = [Role::Launcher, Role::Reader, Role::Operator, Role::Admin, Role::Admin, Role::Broker];
+        let expected = [Role::Limited, Role::Reader, Role::Operator, Role::Admin, Role::Admin, Role::Broker];
         assert_eq!(Capability::ALL.map(Capability::role), expected);
         assert!(Capability::ALL.into_iter().all(|one| Role::Admin.can(one)));
     }
@@ -143,5 +184,34 @@ mod tests {
         for bad in ["", "submit", "submit:", "fly:*", "submit:a*b", "submit:a b", "submit:**"] {
             assert!(bad.parse::<Grant>().unwrap_err().contains("submit:orders.*"), "{bad}");
         }
+        let about_none = "administer:orders.*".parse::<Grant>().unwrap_err();
+        assert!(about_none.contains("write administer:*"), "{about_none}");
+    }
+
+    #[test]
+    fn a_grant_includes_what_is_narrower_and_nothing_else() {
+        for (wide, narrow, expected) in [
+            ("submit:*", "submit:orders.*", true),
+            ("submit:*", "submit:*", true),
+            ("submit:*", "operate:orders.*", false),
+            ("submit:orders.*", "submit:*", false),
+            ("submit:orders.*", "submit:orders.create", true),
+            ("submit:orders.*", "submit:orders.eu.*", true),
+            ("submit:orders.eu.*", "submit:orders.*", false),
+            ("submit:orders.*", "submit:billing.create", false),
+            ("submit:orders.create", "submit:orders.create", true),
+            ("submit:orders.create", "submit:orders.create*", false),
+        ] {
+            let [wide_grant, narrow_grant] = [wide, narrow].map(|text| text.parse::<Grant>().unwrap());
+            assert_eq!(wide_grant.includes(&narrow_grant), expected, "{wide} {narrow}");
+        }
+    }
+
+    #[test]
+    fn a_list_of_grants_reads_back_and_has_each_once() {
+        let grants = parse_grants(" submit:orders.*  read:orders.* submit:orders.*").unwrap();
+        assert_eq!(grants_text(&grants), "submit:orders.* read:orders.*");
+        assert_eq!(parse_grants(&grants_text(&grants)), Ok(grants));
+        assert!(parse_grants("submit:orders.* fly:*").is_err());
     }
 }

@@ -23,6 +23,8 @@ use crate::workflow::Workflow;
 pub struct Submission<'a, W: Workflow> {
     pub tenant: &'a str,
     pub resource: Option<&'a str>,
+    /// What people call that which it works on: lists show it and find it.
+    pub name: Option<&'a str>,
     /// Secrets in them are sealed with [`Engine::sealer`] for the same tenant and resource.
     pub params: &'a W::Params,
     /// Who asks, for the journal.
@@ -38,8 +40,8 @@ pub struct Submission<'a, W: Workflow> {
 impl<'a, W: Workflow> Submission<'a, W> {
     /// On no resource, and without a key.
     pub fn new(tenant: &'a str, by: &'a str, params: &'a W::Params) -> Submission<'a, W> {
-        let (resource, idempotency_key, along) = (None, None, RecordWrites::default());
-        Submission { tenant, resource, params, by, idempotency_key, queue: false, along }
+        let (resource, name, idempotency_key, along) = (None, None, None, RecordWrites::default());
+        Submission { tenant, resource, name, params, by, idempotency_key, queue: false, along }
     }
 }
 
@@ -49,6 +51,8 @@ pub struct Command {
     pub workflow: String,
     pub tenant: String,
     pub resource: Option<String>,
+    /// What people call that which it works on: lists show it and find it. It is cut where it is too long.
+    pub name: Option<String>,
     pub params: Value,
     /// Who asks, for the journal.
     pub by: String,
@@ -93,9 +97,20 @@ pub enum SubmitError {
     Store(#[from] StoreError),
 }
 
+/// Why a signal was not taken.
+#[derive(Debug, thiserror::Error)]
+pub enum SignalError {
+    #[error("{signals} signals with {bytes} bytes are unread")]
+    TooMany { signals: u64, bytes: u64 },
+    #[error(transparent)]
+    Submit(#[from] SubmitError),
+}
+
 /// Enough for a resource that is named after two ids of 255 characters each.
 const NAME_CHARS_MAX: usize = 600;
 const PARAMS_BYTES_MAX: usize = 256 * 1024;
+/// A name is for lists; a longer one is cut.
+pub const SHOWN_NAME_CHARS_MAX: usize = 200;
 
 impl Engine {
     /// Begins an operation and changes the record of its resource in one commit.
@@ -107,6 +122,7 @@ impl Engine {
         let params = serde_json::to_value(order.params).map_err(unwritable)?;
         let text = serde_json::to_string(order.params).map_err(unwritable)?;
         let command = Command {
+            name: order.name.map(str::to_owned),
             workflow: W::KIND.to_owned(),
             tenant: order.tenant.to_owned(),
             resource: order.resource.map(str::to_owned),
@@ -179,6 +195,7 @@ impl Engine {
         let subject = subject.map(|((expect, record_update), name)| write(name, expect, record_update));
         let beside = along.beside.map(|(name, expect, record_update)| write(name, expect, record_update));
         let create = Create {
+            name: command.name.as_deref().and_then(shown_name),
             id,
             workflow: command.workflow,
             tenant: command.tenant,
@@ -274,8 +291,8 @@ fn with_resource(command: Command, plan: &dyn AnyPlan) -> Result<Command, Submit
     }
 }
 
-/// Until the answer is here, the operation may be in the store with us as its owner. Whatever happens to the
-/// caller, an error or that no caller waits any longer, it must not stay there unattended.
+/// Until the answer is here, the operation may be in the store with us as its owner. If the submit
+/// fails or its future is dropped, the worker must take it or release it.
 struct OwnershipGuard<'a> {
     worker: &'a Worker,
     id: OperationId,
@@ -324,6 +341,13 @@ pub(super) fn check_name(field: &str, value: &str) -> Result<(), SubmitError> {
         return Err(SubmitError::Invalid(rule));
     }
     Ok(())
+}
+
+/// A name as it is saved: one line, and no longer than lists have room for.
+fn shown_name(name: &str) -> Option<String> {
+    let line: String = name.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let shown: String = line.trim().chars().take(SHOWN_NAME_CHARS_MAX).collect();
+    (!shown.is_empty()).then_some(shown)
 }
 
 fn idempotency(command: &Command) -> Result<Option<Idempotency>, SubmitError> {

@@ -134,7 +134,7 @@ impl<W: Workflow> Execution<'_, W> {
         step: Option<String>,
         cause: Cause,
     ) -> Result<PassFlow, Halt> {
-        info!(step = step.as_deref(), %cause, ?because, "operation goes back");
+        info!(step = step.as_deref(), %cause, ?because, "operation is being undone");
         if self.plan.on_failure == OnFailure::Leave {
             let turn = match because {
                 Because::Failed => Turn::FailedLeave,

@@ -110,7 +110,7 @@ impl<W: Workflow> Execution<'_, W> {
         self.park(None, None, reason, None).await
     }
 
-    /// The process stops: any caller may take the operation from here at once.
+    /// The process stops: any node may claim the operation at once.
     pub(super) async fn suspend_for_others(&mut self, now: Timestamp) -> Result<RunExit, Halt> {
         let event = (!self.op.journal.pending.is_empty())
             .then(|| self.op.journal.next(|changes| Body::Stepped { changes, started: None }));

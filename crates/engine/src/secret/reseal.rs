@@ -20,8 +20,8 @@ impl SealedCount {
         self.operations + self.history + self.records
     }
 
-    fn add(&mut self, place: SealedColumn, count: usize) {
-        match place {
+    fn add(&mut self, column: SealedColumn, count: usize) {
+        match column {
             SealedColumn::Params | SealedColumn::Memory => self.operations += count,
             SealedColumn::Journal | SealedColumn::ArchivedParams => self.history += count,
             SealedColumn::Record => self.records += count,
@@ -36,12 +36,12 @@ pub async fn count_sealed(
     key: &str,
 ) -> Result<SealedCount, StoreError> {
     let mut found = SealedCount::default();
-    for place in SealedColumn::ALL {
+    for column in SealedColumn::ALL {
         let mut after = None;
         loop {
-            let page = store.sealed_page(place, &part(key), after).await?;
+            let page = store.sealed_page(column, &part(key), after).await?;
             for row in &page.rows {
-                found.add(place, sealer(ring, row).resealed(key, &row.text).1);
+                found.add(column, sealer(ring, row).resealed(key, &row.text).1);
             }
             let Some(next) = page.next else { break };
             after = Some(next);
@@ -58,15 +58,15 @@ pub async fn reseal(
     key: &str,
 ) -> Result<(SealedCount, SealedCount), StoreError> {
     let (mut sealed, mut left) = (SealedCount::default(), SealedCount::default());
-    for place in SealedColumn::ALL {
+    for column in SealedColumn::ALL {
         let mut after = None;
         loop {
-            let page = store.sealed_page(place, &part(key), after).await?;
+            let page = store.sealed_page(column, &part(key), after).await?;
             for row in &page.rows {
                 let (text, count) = sealer(ring, row).resealed(key, &row.text);
                 if count > 0 {
                     let is_done = store.replace_sealed(row, &text).await?;
-                    if is_done { &mut sealed } else { &mut left }.add(place, count);
+                    if is_done { &mut sealed } else { &mut left }.add(column, count);
                 }
             }
             let Some(next) = page.next else { break };
@@ -127,6 +127,7 @@ mod tests {
         let changes = Changes { facts, ..Changes::default() };
         let body = Body::Stepped { changes, started: None };
         let create = Create {
+            name: None,
             id: OperationId(uuid::Uuid::nil()),
             workflow: "flow".into(),
             tenant: "t".into(),

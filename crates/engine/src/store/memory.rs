@@ -79,7 +79,7 @@ struct MemoryRow {
 }
 
 impl MemoryRow {
-    /// The control request that no caller has dealt with, with its number.
+    /// The control request that no node has processed, with its number.
     fn control(&self) -> Option<ControlRequest> {
         self.summary.control.clone().map(|control| ControlRequest { number: self.control_number, ..control })
     }
@@ -194,7 +194,7 @@ impl Store for MemoryStore {
             Write::Park(park) => tables.park(park)?,
             Write::Finish(finish) => tables.finish(finish)?,
             Write::Wish { id, control } => tables.control(*id, control.clone()),
-            Write::Signal { key, payload, at } => tables.signal(key, payload, *at),
+            Write::Signal { key, payload, at, limit } => tables.signal(key, payload, *at, limit.as_ref()),
             Write::Resource(write) => tables.write_resource(write)?,
         };
         for touch in write.touches() {
@@ -240,6 +240,8 @@ impl Store for MemoryStore {
                 && (query.phases.is_empty() || query.phases.contains(&summary.phase))
                 && query.tenant.as_ref().is_none_or(|tenant| *tenant == summary.tenant)
                 && (query.resource.is_none() || query.resource == summary.resource)
+                && (query.resources.is_empty()
+                    || summary.resource.as_ref().is_some_and(|name| query.resources.contains(name)))
                 && query.before.is_none_or(|before| summary.id < before)
                 && query.from.is_none_or(|from| summary.id >= from)
                 && query.id_end.as_ref().is_none_or(|end| summary.id.0.simple().to_string().ends_with(end))

@@ -28,7 +28,7 @@ pub struct ResourceRow {
     pub updated_at: Timestamp,
     /// Since when it does not exist any longer. The row stays as a tombstone until it is pruned.
     pub gone_at: Option<Timestamp>,
-    /// When a caller has to look at it again.
+    /// When the sweep of its product handles it again.
     pub due_at: Option<Timestamp>,
 }
 
@@ -43,7 +43,7 @@ pub struct RecordUpdate {
     pub due_at: Option<Timestamp>,
 }
 
-/// A write to a resource that happens only if no other caller has written since its writer looked.
+/// A write to a resource on condition that it has not changed since it was read.
 #[derive(Debug, Clone)]
 pub struct ResourceWrite {
     pub name: String,
@@ -152,4 +152,100 @@ pub struct ResourcePage {
     pub rows: Vec<ResourceRow>,
     /// How many fit the query with no regard to `after`, `offset` and `limit`.
     pub total: Option<u64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::event::{Body, Changes, Event};
+    use crate::ids::NodeId;
+    use crate::store::{Append, Finish, Park};
+
+    const ID: OperationId = OperationId(Uuid::nil());
+    const HOLD: Ownership = Ownership { id: ID, node: NodeId(Uuid::nil()), epoch: 3 };
+
+    fn update() -> RecordUpdate {
+        let (kind, record) = ("kind".into(), "{}".into());
+        RecordUpdate { kind, record, labels: Vec::new(), gone_at: None, due_at: None }
+    }
+
+    fn finish(settles: Option<&str>, written: Option<&str>) -> Write {
+        Write::Finish(Box::new(Finish {
+            hold: HOLD,
+            event: None,
+            phase: Phase::Failed,
+            cause: None,
+            at: Timestamp(9),
+            memory: "{}".into(),
+            seq: 0,
+            settles: settles.map(str::to_owned),
+            record_update: written.map(|name| (name.to_owned(), update())),
+        }))
+    }
+
+    /// Name, whether something must be held, whether there is a record, and how it settles.
+    fn touched(write: &Write) -> Vec<(&str, bool, bool, Option<Phase>)> {
+        write
+            .touches()
+            .map(|touch| (touch.name, touch.hold.is_some(), touch.record_update.is_some(), touch.settles))
+            .collect()
+    }
+
+    #[test]
+    fn a_write_touches_the_record_that_it_writes_and_the_one_that_it_settles() {
+        let failed = Some(Phase::Failed);
+        assert_eq!(touched(&finish(Some("r"), Some("r"))), [("r", true, true, failed)]);
+        assert_eq!(touched(&finish(Some("r"), None)), [("r", true, false, failed)]);
+        let both = [("s", true, true, None), ("r", true, false, failed)];
+        assert_eq!(touched(&finish(Some("r"), Some("s"))), both);
+        assert_eq!(touched(&finish(None, None)), []);
+        let event = Event {
+            seq: 2,
+            at: Timestamp(9),
+            body: Body::Stepped { changes: Changes::default(), started: None },
+        };
+        let append = Write::Append(Append {
+            id: ID,
+            event,
+            phase: None,
+            processed: None,
+            consumes: None,
+            record_update: Some(Box::new(("r".into(), update()))),
+        });
+        assert_eq!(touched(&append), [("r", false, true, None)]);
+        let park = Write::Park(Box::new(Park {
+            hold: HOLD,
+            event: None,
+            phase: Phase::Waiting,
+            at: Timestamp(9),
+            due_at: None,
+            key: None,
+            step: None,
+            reason: None,
+            memory: None,
+            processed: 0,
+            not_before: None,
+            record_update: Some(("r".into(), update())),
+        }));
+        assert_eq!(touched(&park), [("r", true, true, None)]);
+        let (key, payload) = ("k".into(), serde_json::Value::Null);
+        let signal = Write::Signal { key, payload, at: Timestamp(9), limit: None };
+        assert_eq!(touched(&signal), []);
+    }
+
+    #[test]
+    fn nothing_is_made_of_nothing() {
+        for (expect, record_update, is_fine) in [
+            (Expect::Absent, None, false),
+            (Expect::Absent, Some(update()), true),
+            (Expect::Version(1), None, true),
+            (Expect::Version(1), Some(update()), true),
+        ] {
+            let (name, tenant, at) = ("r".into(), "t".into(), Timestamp(0));
+            let write = ResourceWrite { name, tenant, expect, record_update, at };
+            assert_eq!(write.check().is_ok(), is_fine, "{write:?}");
+        }
+    }
 }

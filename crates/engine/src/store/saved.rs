@@ -18,7 +18,7 @@ pub trait SavedReader: Send + Sync + 'static {
     /// Looks at a bounded number of rows after this one, and answers those whose text contains `part`.
     async fn sealed_page(
         &self,
-        place: SealedColumn,
+        column: SealedColumn,
         part: &str,
         after: Option<RowKey>,
     ) -> Result<SealedPage, StoreError>;
@@ -88,7 +88,7 @@ pub enum RowKey {
 /// A row, and for whom its secrets are sealed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SealedRow {
-    pub place: SealedColumn,
+    pub column: SealedColumn,
     pub key: RowKey,
     pub tenant: String,
     pub resource: Option<String>,

@@ -36,3 +36,36 @@ impl Total {
         totals.into_iter().map(|((workflow, phase), count)| Total { workflow, phase, count }).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::Timestamp;
+    use crate::ids::OperationId;
+
+    #[test]
+    fn each_workflow_is_counted_by_phase() {
+        let summary = |workflow: &str, phase| Summary {
+            id: OperationId(uuid::Uuid::nil()),
+            workflow: workflow.into(),
+            tenant: String::new(),
+            name: None,
+            resource: None,
+            phase,
+            step: None,
+            reason: None,
+            due_at: None,
+            created_at: Timestamp(0),
+            deadline_at: Timestamp(0),
+            finished_at: None,
+            owner: None,
+            control: None,
+        };
+        let found = [("b", Phase::Stuck), ("a", Phase::Failed), ("b", Phase::Stuck), ("b", Phase::Running)];
+        let totals = Total::count(found.map(|(workflow, phase)| summary(workflow, phase)).to_vec());
+        let shown: Vec<_> =
+            totals.iter().map(|total| (total.workflow.as_str(), total.phase, total.count)).collect();
+        let expected = [("a", Phase::Failed, 1), ("b", Phase::Running, 1), ("b", Phase::Stuck, 2)];
+        assert_eq!(shown, expected);
+    }
+}

@@ -73,7 +73,7 @@ impl Worker {
         rest: Aside,
         reason: String,
     ) -> RunExit {
-        warn!(%reason, "put aside");
+        warn!(%reason, "operation suspended: this release cannot run it");
         let Aside { due_at, not_before, processed } = rest;
         let park = Park {
             hold,

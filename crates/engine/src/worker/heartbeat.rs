@@ -15,7 +15,7 @@ impl Worker {
         let asked_at = self.engine_context.moment();
         self.engine_context.store.join(node, previous, self.engine_context.settings.lease).await?;
         *open(&self.lease) = Some(Arc::new(Lease::new(node, self.engine_context.settings.lease, asked_at)));
-        info!(%node, "joined");
+        info!(%node, "node registered");
         Ok(node)
     }
 
@@ -84,9 +84,9 @@ impl Worker {
             }
             return;
         }
-        warn!("node lease expired; joining as a new node");
+        warn!("node lease expired, registering as a new node");
         if let Err(error) = self.join(None).await {
-            warn!(%error, "cannot join");
+            warn!(%error, "registering the node failed, retrying");
         }
     }
 }

@@ -172,7 +172,7 @@ async fn a_clean_up_that_never_succeeds_ends_with_a_person() {
     let stage = ScriptedEngine::with(&Props { is_clean_up: true, ..Props::default() }).await;
     let id = stage.test_engine.submit("test.script", None, script(&["make"], &["fail"], &["make"])).await;
     let ended = stage.test_engine.until(id, |phase| phase == Phase::Stuck).await;
-    assert_eq!(ended.memory.stuck.unwrap().left_over, ["b"]);
+    assert_eq!((ended.memory.stuck.unwrap().left_over, ended.memory.retriggers), (vec!["b".to_owned()], 3));
     assert_eq!(stage.world.standing().len(), 2, "the steps after the skipped one did run");
 }
 
@@ -213,4 +213,53 @@ async fn a_clean_up_that_is_resumed_after_its_deadline_still_cleans_up() {
     let ended = stage.test_engine.finished(id).await;
     assert_eq!(ended.shown.summary.phase, Phase::Succeeded, "{:?}", ended.memory.last_error);
     assert_eq!(stage.world.standing().len(), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_wait_is_in_the_journal_once_for_each_reason_and_in_the_row_with_its_step() {
+    let stage = ScriptedEngine::with(&Props { effect: Effect::Pure, ..Props::default() }).await;
+    let id =
+        stage.test_engine.submit("test.script", None, script(&[], &["wait", "wait", "signal"], &[])).await;
+    let waiting = stage.test_engine.until(id, |phase| phase == Phase::Waiting).await;
+    assert_eq!(waiting.shown.summary.step.as_deref(), Some("b"));
+    assert_eq!(waiting.shown.memory_seq, waiting.seq, "the row has the memory: no journal is read for it");
+    let due_at = waiting.shown.summary.due_at.unwrap();
+    assert_eq!(due_at.since(waiting.shown.summary.created_at), Duration::from_secs(10));
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    assert_eq!(stage.test_engine.kinds(id).await, "created waited waited");
+    let waiting = stage.test_engine.inspect(id).await;
+    assert_eq!(waiting.memory.wait.unwrap().reason, "no callback has come yet");
+}
+
+/// A step may have to try again although it was done in an earlier pass.
+#[tokio::test(start_paused = true)]
+async fn a_step_that_was_done_before_and_heals_has_its_budget_again_and_waits_no_longer() {
+    let stage = ScriptedEngine::new().await;
+    let b = ["wait", "wait", "wait", "signal"];
+    let params = script(&["done", "retry", "done", "wait", "done"], &b, &[]);
+    let id = stage.test_engine.submit("test.script", None, params).await;
+    tokio::time::sleep(Duration::from_secs(120)).await;
+    let waiting = stage.test_engine.inspect(id).await;
+    assert_eq!(waiting.memory.last_error.unwrap().step, "a");
+    assert!(waiting.memory.budgets.is_empty(), "{:?}", waiting.memory.budgets);
+    assert_eq!(waiting.memory.wait.unwrap().step, "b");
+    assert!(waiting.memory.done.contains("a"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_step_that_must_not_run_twice_is_announced_before_every_run() {
+    let stage = ScriptedEngine::with(&Props { effect: Effect::Once, ..Props::default() }).await;
+    let (phase, kinds, _) = play(&stage, script(&["done"], &["wait", "done"], &["done"])).await;
+    assert_eq!(phase, Phase::Succeeded);
+    assert_eq!(kinds, "created stepped stepped waited stepped stepped stepped finished");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_row_says_that_an_operation_goes_back_as_soon_as_it_does() {
+    let stage = ScriptedEngine::new().await;
+    let params = json!({"a": ["make"], "b": ["fail"], "undo": ["slow", "done"]});
+    let id = stage.test_engine.submit("test.script", None, params).await;
+    let going_back = stage.test_engine.until(id, |phase| phase == Phase::Undoing).await;
+    let took = stage.test_engine.engine.now().since(going_back.shown.summary.created_at);
+    assert!(took < Duration::from_secs(5), "the first undo takes five seconds: {took:?}");
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use engine::secret::Sealed;
 use engine::store::{Expect, MemoryStore, OperationQuery, ResourceQuery, Store};
 use engine::{
     Command, Effect, Engine, Halt, OnFailure, Operation, Outcome, Phase, Plan, RecordWrites, Resource,
@@ -14,10 +15,11 @@ use serde_json::{Value, json};
 use testing::workflow_test::Tally;
 use testing::{FakeClient, FakeSystem, TestEngine, VirtualClock, key_ring};
 
-use crate::scripted::{Props, ScriptedEngine, record_update, register};
+use crate::scripted::{Params, Props, ScriptedEngine, record_update, register};
 
 fn command(params: Value) -> Command {
     Command {
+        name: None,
         workflow: "test.script".into(),
         tenant: "t".into(),
         resource: None,
@@ -100,6 +102,8 @@ async fn an_engine_says_what_it_knows_about_its_workflows() {
     let info = engine.workflow("test.script").unwrap();
     assert_eq!((info.workflow.as_str(), info.about.as_str()), ("test.script", "Does what the params say."));
     assert_eq!((info.on_failure, info.deadline_seconds, info.steps.len()), ("unwind", 3600, 3));
+    assert_eq!((info.version, &*info.schema), (None, &json!({"type": "object"})));
+    assert!(engine.is_compiled("test.script") && !engine.is_compiled("test.other"));
     let leaves = ScriptedEngine::with(&Props { on_failure: OnFailure::Leave, ..Props::default() }).await;
     assert_eq!(leaves.test_engine.engine.workflow("test.script").unwrap().on_failure, "leave");
 }
@@ -131,7 +135,10 @@ async fn params_have_a_limit_and_a_form() {
     let long = |bytes: usize| command(json!({"a": ["x".repeat(bytes)]}));
     let error = engine.submit_json(long(256 * 1024)).await.unwrap_err().to_string();
     assert!(error.contains("params are larger than 262144 bytes"), "{error}");
-    engine.submit_json(long(256 * 1024 - 100)).await.unwrap();
+    // The whole text is {"a":["x…"],"b":[],"c":[],"undo":[],"parts":false}.
+    let rest = serde_json::to_string(&Params { a: vec![String::new()], ..Params::default() }).unwrap().len();
+    engine.submit_json(long(256 * 1024 - rest)).await.unwrap();
+    assert!(engine.submit_json(long(256 * 1024 - rest + 1)).await.is_err(), "one byte more");
     let error = engine.submit_json(command(json!({"a": "no list"}))).await.unwrap_err().to_string();
     assert!(error.starts_with("a: "), "the field is named: {error}");
     for (tenant, key) in [("", None), ("t", Some("")), ("t", Some("a\u{7}"))] {
@@ -226,6 +233,10 @@ impl Step<LooksWorkflow> for LookStep {
         op.state.seen = Some(place.size);
         assert_eq!(op.record::<Position>("other").await?, None);
         op.set_record(&Position { size: place.size + 1 })?;
+        let unknown = Sealed::parse("sealed:1:k9:AAAA").unwrap();
+        assert!(matches!(op.open(&unknown), Err(Halt::Retry { .. })), "the ring may be about to come");
+        let changed = Sealed::parse("sealed:1:k1:AAAA").unwrap();
+        assert!(matches!(op.open(&changed), Err(Halt::Fail { .. })), "it never opens");
         let sealed = op.seal(&"secret".into());
         assert_eq!(engine::secret::ExposeSecret::expose_secret(&op.open(&sealed)?), "secret");
         assert!(op.now() > engine::Timestamp(0));
@@ -284,6 +295,7 @@ async fn typed_params_are_saved_as_they_are_and_admitted_only_when_they_come_as_
         let order = Submission::<Typed> {
             tenant: "t",
             resource: Some("r"),
+            name: Some(" web\nevents "),
             params: &Position { size },
             by: "me",
             idempotency_key: Some("k"),
@@ -294,7 +306,9 @@ async fn typed_params_are_saved_as_they_are_and_admitted_only_when_they_come_as_
     };
     let first = submit(7).await.unwrap();
     assert!(!first.repeated);
-    assert_eq!(test_engine.finished(first.id).await.shown.params, r#"{"size":7}"#);
+    let shown = test_engine.finished(first.id).await.shown;
+    assert_eq!(shown.params, r#"{"size":7}"#);
+    assert_eq!(shown.summary.name.as_deref(), Some("web events"), "in one line");
     assert_eq!(test_engine.engine.resource("r").await.unwrap().unwrap().record, r#"{"size":7}"#);
     assert_eq!(submit(7).await.unwrap().id, first.id, "the same key for the same params");
     assert_eq!(submit(8).await.unwrap_err(), SubmitError::KeyReused);

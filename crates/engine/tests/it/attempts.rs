@@ -56,10 +56,15 @@ impl Step<Buy> for ShopOrder {
             self.shop.note("order");
             Ok::<(), &str>(())
         };
+        op.attempt("never.called").note("nothing".into())?;
         match op.attempt(CALL).call(call, |error| *error == "silence").await? {
             Ok(()) => op.state = Some("made".into()),
-            Err(error) => return Err(engine::Halt::Fail { cause: error.into() }),
+            Err(error) => op.attempt(CALL).note(format!("it said {error}"))?,
         }
+        if let Err(error) = self.answer {
+            return Err(engine::Halt::Fail { cause: error.into() });
+        }
+        assert!(op.calls("never.called")?.is_none());
         done()
     }
 }
@@ -179,6 +184,7 @@ async fn a_call_that_never_arrived_is_repeated_once_it_cannot_arrive_any_longer(
 async fn an_error_leaves_the_end_unknown_only_if_the_call_may_have_happened() {
     let refused = buy(&[], None, Err("refused")).await;
     assert_eq!((refused.phase, refused.calls.unknown_since), (Phase::Failed, None));
+    assert_eq!(refused.calls.note.as_deref(), Some("it said refused"));
     let silent = buy(&[], None, Err("silence")).await;
     assert!(silent.calls.unknown_since > Some(Timestamp(0)));
     let refused_later = buy(&[LostCall::Request], None, Err("refused")).await;

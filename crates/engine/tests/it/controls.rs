@@ -82,7 +82,9 @@ async fn a_stuck_undo_goes_on_when_it_is_resumed() {
         while !is_stuck_there(&stage.test_engine.inspect(id).await) {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
-        stage.test_engine.until(id, |phase| phase == Phase::Stuck).await;
+        let stuck = stage.test_engine.until(id, |phase| phase == Phase::Stuck).await.memory.stuck.unwrap();
+        let left: &[&str] = if step == "b" { &["a", "b"] } else { &["a"] };
+        assert_eq!(stuck.left_over, left, "what was undone is not left over");
         ask(&stage, id, PhaseVerb::Resume).await;
     }
     assert_eq!(stage.test_engine.finished(id).await.shown.summary.phase, Phase::Undone);
@@ -122,6 +124,7 @@ async fn a_signal_ends_the_wait_whenever_it_comes() {
 
 fn command(resource: &str, key: Option<&str>, queue: bool) -> Command {
     Command {
+        name: None,
         workflow: "test.script".into(),
         tenant: "t".into(),
         resource: Some(resource.into()),
@@ -178,4 +181,58 @@ async fn what_is_not_known_is_refused_with_what_is() {
         let error = engine.submit_json(command(resource, None, false)).await.unwrap_err().to_string();
         assert!(error.contains("resource must have 1 to 600 characters"), "{error}");
     }
+}
+
+/// The next heartbeat is half a second later than the end of the step.
+#[tokio::test(start_paused = true)]
+async fn a_request_for_a_running_operation_is_heard_at_the_end_of_its_step() {
+    let stage = ScriptedEngine::new().await;
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    let id = stage.test_engine.submit("test.script", None, json!({"a": ["slow"], "b": ["make"]})).await;
+    tokio::time::sleep(Duration::from_millis(4800)).await;
+    ask(&stage, id, PhaseVerb::Pause).await;
+    let paused = stage.test_engine.until(id, |phase| phase == Phase::Paused || phase.is_final()).await;
+    assert_eq!((paused.shown.summary.phase, stage.runs_of("b")), (Phase::Paused, 0));
+    assert!(paused.memory.done.contains("a"), "what the step did is saved before the request");
+    assert_eq!(paused.shown.summary.control, None, "what was dealt with is gone");
+    assert_eq!(stage.test_engine.kinds(id).await, "created stepped asked");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_new_round_begins_with_an_empty_state() {
+    let stage = ScriptedEngine::new().await;
+    let params = json!({"a": ["note"], "b": ["fail", "done"]});
+    let id = stage.test_engine.submit("test.script", None, params).await;
+    assert_eq!(stage.test_engine.finished(id).await.memory.state["notes"], 1);
+    ask(&stage, id, PhaseVerb::Retry).await;
+    let ended = stage.test_engine.until(id, |phase| phase == Phase::Succeeded).await;
+    assert_eq!(ended.memory.state["notes"], 1, "what was taken back is not counted");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_over_is_not_begun_again_while_another_operation_has_its_resource() {
+    let stage = ScriptedEngine::new().await;
+    let engine = &stage.test_engine.engine;
+    let fails = Command { params: json!({"a": ["fail"]}), ..command("r", None, false) };
+    let first = engine.submit_json(fails).await.unwrap().id;
+    stage.test_engine.finished(first).await;
+    let second = engine.submit_json(command("r", None, false)).await.unwrap().id;
+    let refused = engine.ask(first, PhaseVerb::Retry, "ops", "").await.unwrap_err();
+    assert_eq!(refused, AskError::Busy { operation: second });
+    stage.test_engine.finished(second).await;
+    ask(&stage, first, PhaseVerb::Retry).await;
+}
+
+/// One request may reach a process with its claim and with a heartbeat.
+#[tokio::test(start_paused = true)]
+async fn a_request_is_in_the_journal_once() {
+    let stage = ScriptedEngine::new().await;
+    let id = stage.test_engine.submit("test.script", None, json!({"a": ["signal"], "b": ["slow"]})).await;
+    stage.test_engine.until(id, WAITING).await;
+    stage.test_engine.engine.signal("ready", json!(1)).await.unwrap();
+    ask(&stage, id, PhaseVerb::Retry).await;
+    let ended = stage.test_engine.finished(id).await;
+    assert_eq!(ended.shown.summary.phase, Phase::Succeeded);
+    let kinds = stage.test_engine.kinds(id).await;
+    assert_eq!(kinds.matches("asked").count(), 1, "{kinds}");
 }

@@ -14,3 +14,4 @@ mod scripted;
 mod simulation;
 mod upgrades;
 mod versions;
+mod watching;

@@ -1,16 +1,21 @@
 //! The record of a resource says how its operation came to rest, and forgets what only the operation needed.
 
 use engine::store::{Expect, Store};
-use engine::{Command, Phase, PhaseVerb, RecordWrites};
+use engine::{Command, OnFailure, Phase, PhaseVerb, RecordWrites};
 use serde_json::{Value, json};
 
-use crate::scripted::{ScriptedEngine, record_update};
+use crate::scripted::{Props, ScriptedEngine, record_update};
 
 const NAME: &str = "script:1";
 
 async fn end(params: Value, cancels: bool) -> (Phase, String, bool) {
-    let stage = ScriptedEngine::new().await;
+    end_with(OnFailure::Unwind, params, cancels).await
+}
+
+async fn end_with(on_failure: OnFailure, params: Value, cancels: bool) -> (Phase, String, bool) {
+    let stage = ScriptedEngine::with(&Props { on_failure, ..Props::default() }).await;
     let command = Command {
+        name: None,
         workflow: "test.script".into(),
         tenant: "t".into(),
         resource: Some(NAME.into()),
@@ -42,6 +47,8 @@ async fn the_record_says_what_the_workflow_says_at_the_end() {
     assert_eq!(undone, (Phase::Undone, said("undone b"), true));
     let cancelled = end(json!({"a": ["make"], "b": ["signal"], "parts": true}), true).await;
     assert_eq!(cancelled, (Phase::Cancelled, said("cancelled nowhere"), true));
+    let left = end_with(OnFailure::Leave, json!({"a": ["make"], "b": ["fail"], "parts": true}), false).await;
+    assert_eq!(left, (Phase::Failed, said("failed b"), true));
 }
 
 #[tokio::test(start_paused = true)]

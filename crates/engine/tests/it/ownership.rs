@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::store::{MemoryStore, OperationQuery, Store};
-use engine::{Body, Effect, Engine, Phase};
+use engine::{Body, Effect, Engine, OnFailure, Phase, Plan};
 use serde_json::json;
 use testing::workflow_test::Tally;
 use testing::{CallFault, Death, DyingStore, FakeClient, FakeSystem, TestEngine, VirtualClock, key_ring};
 
-use crate::scripted::{Props, ScriptedEngine, register};
+use crate::scripted::{Props, Scripted, ScriptedEngine, register};
 
 /// Two processes on one store.
 struct Pair {
@@ -36,6 +36,21 @@ impl Pair {
         let builder = TestEngine::plan(store.clone(), self.clock.clone());
         let props = Props { effect, ..Props::default() };
         (TestEngine::open(register(builder, &props, &far, &self.tally), None).await, store)
+    }
+
+    /// With two steps, each with an effect of its own.
+    async fn mixed_process(&self, effects: [Effect; 2]) -> (TestEngine, Arc<DyingStore>) {
+        let store = Arc::new(DyingStore::new(self.truth.clone(), Death::Never));
+        let far = FakeClient::new(&self.world, store.death_flag());
+        let [a, b] = [("a", effects[0]), ("b", effects[1])].map(|(name, effect)| Scripted {
+            name,
+            effect,
+            far: far.clone(),
+            tally: Arc::clone(&self.tally),
+        });
+        let plan = Plan::new(OnFailure::Unwind).step(10, a).step(20, b);
+        let builder = TestEngine::plan(store.clone(), self.clock.clone()).workflow(plan);
+        (TestEngine::open(builder, None).await, store)
     }
 }
 
@@ -105,6 +120,7 @@ async fn one_tenant_with_a_long_queue_does_not_hold_up_another() {
     let far = FakeClient::immortal(&world);
     let engine = register(builder, &Props::default(), &far, &tally).build();
     let submit = |tenant: &'static str| engine::Command {
+        name: None,
         workflow: "test.script".into(),
         tenant: tenant.into(),
         resource: None,
@@ -225,6 +241,7 @@ async fn a_caller_who_does_not_wait_for_the_answer_strands_nothing() {
     let pair = Pair::new();
     let (first, store) = pair.process(Effect::Keyed).await;
     let command = |key: &str| engine::Command {
+        name: None,
         workflow: "test.script".into(),
         tenant: "t".into(),
         resource: None,
@@ -261,4 +278,90 @@ async fn a_graceful_stop_keeps_the_lease_until_the_last_step_has_ended() {
     assert!(engine.is_ready().await.is_err(), "it has left");
     assert_eq!(stage.test_engine.kinds(id).await, "created stepped");
     assert_eq!(stage.world.standing().len(), 1);
+}
+
+/// A node that others declared dead is a new node from then on.
+#[tokio::test(start_paused = true)]
+async fn a_node_that_was_declared_dead_joins_again_and_works_on() {
+    let pair = Pair::new();
+    let (first, _) = pair.process(Effect::Keyed).await;
+    pair.truth.expire(first.node);
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    let again = first.engine.node().unwrap();
+    assert_ne!(again, first.node);
+    assert_eq!(first.engine.is_ready().await, Ok(()));
+    let id = first.submit("test.script", None, json!({"a": ["make"]})).await;
+    assert_eq!(first.finished(id).await.shown.summary.phase, Phase::Succeeded);
+    assert_eq!(first.engine.node(), Some(again), "once");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_database_that_is_gone_is_not_saving_and_not_ready() {
+    let pair = Pair::new();
+    let (first, store) = pair.process(Effect::Keyed).await;
+    assert!(first.engine.is_saving().await && first.engine.is_ready().await.is_ok());
+    store.kill();
+    assert!(!first.engine.is_saving().await && first.engine.is_ready().await.is_err());
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_due_and_held_by_others_is_looked_for_ten_times_a_second() {
+    let pair = Pair::new();
+    let (first, store) = pair.process(Effect::Keyed).await;
+    store.hide_due_work();
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    // The poll of the test is half of the rest.
+    let looks = store.empty_claims();
+    assert!((90..=210).contains(&looks), "{looks} looks in ten seconds");
+    first.close().await;
+}
+
+/// A retry after two milliseconds does not make two claims within a tenth of a second.
+#[tokio::test(start_paused = true)]
+async fn two_claims_of_one_operation_are_a_tenth_of_a_second_apart() {
+    let pair = Pair::new();
+    let (first, store) = pair.process(Effect::Keyed).await;
+    let id =
+        first.submit("test.script", None, json!({"a": ["retry", "retry", "retry", "retry", "make"]})).await;
+    let ended = first.finished(id).await;
+    let claims: Vec<_> = store.claims().into_iter().filter(|(of, _)| *of == id).map(|(_, at)| at).collect();
+    assert_eq!(claims.len(), 4, "the first run needs none");
+    let distances: Vec<_> = claims.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    assert!(distances.iter().all(|apart| *apart >= Duration::from_millis(100)), "{distances:?}");
+    let took = ended.shown.summary.finished_at.unwrap().since(ended.shown.summary.created_at);
+    assert!(took < Duration::from_millis(400), "the first claim may come at once: {took:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn finished_operations_are_forgotten_after_their_time() {
+    let stage =
+        ScriptedEngine::with_settings(|settings| settings.retention = Duration::from_secs(3600)).await;
+    let id = stage.test_engine.submit("test.script", None, json!({"a": ["done"]})).await;
+    stage.test_engine.finished(id).await;
+    tokio::time::sleep(Duration::from_secs(3500)).await;
+    assert!(stage.store.show(id).await.unwrap().is_some());
+    tokio::time::sleep(Duration::from_secs(300)).await;
+    assert!(stage.store.show(id).await.unwrap().is_none(), "it has been finished for more than an hour");
+}
+
+/// Only the step that was under way counts, not the ones beside it.
+#[tokio::test(start_paused = true)]
+async fn a_crash_in_a_step_that_may_run_twice_needs_no_person_although_another_may_not() {
+    for (effects, hangs, phase) in [
+        ([Effect::Keyed, Effect::Once], "a", Phase::Succeeded),
+        ([Effect::Keyed, Effect::Once], "b", Phase::Stuck),
+        ([Effect::Once, Effect::Keyed], "b", Phase::Succeeded),
+    ] {
+        let pair = Pair::new();
+        let (first, store) = pair.mixed_process(effects).await;
+        let id = first.submit("test.script", None, json!({hangs: ["hang", "make"]})).await;
+        while !pair.tally.seen().iter().any(|seen| seen.ends_with(&format!(":{hangs}"))) {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        store.kill();
+        let (second, _) = pair.mixed_process(effects).await;
+        pair.truth.expire(first.node);
+        let ended = second.until(id, |phase| phase.is_final() || phase == Phase::Stuck).await;
+        assert_eq!(ended.shown.summary.phase, phase, "{effects:?} {hangs}");
+    }
 }

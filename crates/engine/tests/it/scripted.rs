@@ -6,8 +6,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use engine::store::{MemoryStore, RecordUpdate};
 use engine::{
-    Effect, EngineBuilder, Fact, OnFailure, Operation, Outcome, Plan, Settled, Step, Timestamp, Workflow,
-    done, fail, retry, skip, wait, wait_for,
+    Effect, EngineBuilder, Fact, OnFailure, Operation, Outcome, Plan, Settings, Settled, Step, Timestamp,
+    Workflow, done, fail, retry, skip, wait, wait_for,
 };
 use serde::{Deserialize, Serialize};
 use testing::workflow_test::Tally;
@@ -57,10 +57,10 @@ pub(crate) fn record_update(record: &str, gone_at: Option<Timestamp>) -> RecordU
 }
 
 pub(crate) struct Scripted {
-    name: &'static str,
-    effect: Effect,
-    far: FakeClient,
-    tally: Arc<Tally>,
+    pub(crate) name: &'static str,
+    pub(crate) effect: Effect,
+    pub(crate) far: FakeClient,
+    pub(crate) tally: Arc<Tally>,
 }
 
 /// How often a step has run, kept outside: facts would change what is saved.
@@ -179,11 +179,25 @@ impl ScriptedEngine {
     }
 
     pub(crate) async fn with(props: &Props) -> ScriptedEngine {
+        ScriptedEngine::build(props, |builder| builder).await
+    }
+
+    /// With other settings than the default ones.
+    pub(crate) async fn with_settings(change: impl FnOnce(&mut Settings)) -> ScriptedEngine {
+        let mut settings = Settings::default();
+        change(&mut settings);
+        ScriptedEngine::build(&Props::default(), |builder| builder.settings(settings)).await
+    }
+
+    pub(crate) async fn build(
+        props: &Props,
+        change: impl FnOnce(EngineBuilder) -> EngineBuilder,
+    ) -> ScriptedEngine {
         let store = Arc::new(MemoryStore::new());
         let (world, tally) = (Arc::new(FakeSystem::default()), Arc::new(Tally::default()));
         let far = FakeClient::immortal(&world);
         let clock = Arc::new(VirtualClock::seeded(1));
-        let builder = TestEngine::plan(store.clone(), clock);
+        let builder = change(TestEngine::plan(store.clone(), clock));
         let builder = register(builder, props, &far, &tally);
         ScriptedEngine { test_engine: TestEngine::open(builder, None).await, store, world, tally }
     }

@@ -193,6 +193,7 @@ impl Simulation {
         let key = format!("key-{}", self.asked.len());
         let resource = (self.clock.roll(3) == 0).then(|| format!("resource-{}", self.clock.roll(3)));
         let command = Command {
+            name: None,
             workflow: "test.script".into(),
             tenant: format!("tenant-{}", self.clock.roll(3)),
             resource,

@@ -104,6 +104,7 @@ async fn open() -> (TestEngine, Arc<MemoryStore>) {
 
 fn begin(to: &str) -> Command {
     Command {
+        name: None,
         workflow: NAME.into(),
         tenant: "default".into(),
         resource: None,
@@ -169,6 +170,14 @@ async fn a_node_that_has_not_read_a_version_leaves_its_operations_until_it_has()
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
+    let left = second.inspect(id).await.shown.summary;
+    let rest = left.due_at.unwrap().since(second.engine.now());
+    assert!(rest <= Duration::from_secs(1), "it is about to be read: {rest:?}");
+    // A version that is older than one that is here does not come any more.
+    second.engine.keep_version(plan(2, &ledger, &table));
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    let rest = second.inspect(id).await.shown.summary.due_at.unwrap().since(second.engine.now());
+    assert!(rest > Duration::from_secs(30), "another node may have it: {rest:?}");
     second.engine.keep_version(plan(1, &ledger, &table));
     assert_eq!(second.finished(id).await.shown.summary.phase, Phase::Succeeded);
     second.close().await;
@@ -231,5 +240,22 @@ async fn a_step_without_work_is_done_and_one_that_may_have_happened_waits_for_a_
     assert_eq!(stuck.memory.stuck.unwrap().left_over, ["b"]);
     test_engine.engine.ask(id, PhaseVerb::Cancel, "ann", "it did not happen").await.unwrap();
     assert_eq!(test_engine.finished(id).await.shown.summary.phase, Phase::Cancelled);
+    test_engine.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_plan_that_names_the_resource_takes_no_other() {
+    let (test_engine, _) = open().await;
+    test_engine.engine.keep_version(plan(1, &Arc::default(), &[("a", |_| done())]));
+    offer(&test_engine, 1, [1]);
+    let other = Command { resource: Some("letters:default:\"bob\"".into()), ..begin("ann") };
+    let error = test_engine.engine.submit_json(other).await.unwrap_err().to_string();
+    assert!(error.contains(r#"resource is "letters:default:\"ann\"""#), "{error}");
+    let same = Command { resource: Some("letters:default:\"ann\"".into()), ..begin("ann") };
+    let id = test_engine.engine.submit_json(same).await.unwrap().id;
+    assert_eq!(test_engine.finished(id).await.shown.summary.resource.unwrap(), "letters:default:\"ann\"");
+    let info = test_engine.engine.workflow(NAME).unwrap();
+    assert_eq!((info.version, info.about.as_str(), info.deadline_seconds), (Some(1), "Version 1.", 3600));
+    assert!(!test_engine.engine.is_compiled(NAME));
     test_engine.close().await;
 }

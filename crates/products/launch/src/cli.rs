@@ -5,5 +5,5 @@ pub(crate) mod instance_types;
 pub(crate) mod inventory;
 pub(crate) mod launch;
 pub(crate) mod launches;
-pub(crate) mod pubkeys;
+pub(crate) mod public_keys;
 pub(crate) mod sources;

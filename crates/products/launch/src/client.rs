@@ -177,20 +177,26 @@ impl LaunchClient {
         self.http.request(Method::DELETE, &["inventory", id])?.read().await
     }
 
-    pub(crate) async fn pubkeys(&self, query: &[(&str, String)]) -> CallResult<ListPage<wire::Pubkey>> {
+    pub(crate) async fn public_keys(
+        &self,
+        query: &[(&str, String)],
+    ) -> CallResult<ListPage<wire::PublicKeyResponse>> {
         self.list("pubkeys", query).await
     }
 
-    pub(crate) async fn pubkey(&self, id: i64) -> CallResult<wire::Pubkey> {
+    pub(crate) async fn public_key(&self, id: i64) -> CallResult<wire::PublicKeyResponse> {
         self.http.get(&["pubkeys", &id.to_string()]).await
     }
 
-    pub(crate) async fn add_pubkey(&self, key: &wire::NewPubkey) -> CallResult<wire::Pubkey> {
+    pub(crate) async fn add_public_key(
+        &self,
+        key: &wire::NewPublicKey,
+    ) -> CallResult<wire::PublicKeyResponse> {
         self.http.post(&["pubkeys"], key).await
     }
 
     /// What could not be deleted in the clouds.
-    pub(crate) async fn delete_pubkey(&self, id: i64) -> CallResult<Vec<String>> {
+    pub(crate) async fn delete_public_key(&self, id: i64) -> CallResult<Vec<String>> {
         let answer = self.http.request(Method::DELETE, &["pubkeys", &id.to_string()])?.send().await?;
         if answer.status == StatusCode::NO_CONTENT {
             return Ok(Vec::new());
@@ -224,8 +230,9 @@ impl LaunchClient {
         request.query(&[("region", region)]).read().await
     }
 
-    pub(crate) async fn upload_info(&self, id: &str) -> CallResult<wire::UploadInfo> {
-        self.http.get(&["sources", id, "upload_info"]).await
+    pub(crate) async fn upload_info(&self, id: &str, image: Option<&str>) -> CallResult<wire::UploadInfo> {
+        let request = self.http.request(Method::GET, &["sources", id, "upload_info"])?;
+        request.query(&[("image_id", image)]).read().await
     }
 
     pub(crate) async fn instance_types(

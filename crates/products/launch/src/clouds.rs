@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ::aws::AccessKeys;
-use ::azure::Credential;
-use ::google::ServiceAccountKey;
+use ::azure::{ClientCertificate, Credential};
+use ::google::{KeySource, ServiceAccountKey};
 use anyhow::{Context, Result, bail};
 use cloud::{Provider, ProviderKind};
 use engine::secret::{ExposeSecret, SecretString};
@@ -77,20 +77,34 @@ fn aws(given: &Settings, timeout: Duration) -> Result<Option<aws::Options>> {
 }
 
 fn azure(given: &Settings, timeout: Duration) -> Result<Option<azure::Options>> {
-    let Azure { enabled, arm, authority, tenant, client_id, client_secret, token_file, ssh_from } =
-        &given.azure;
+    let Azure {
+        enabled,
+        arm,
+        authority,
+        tenant,
+        client_id,
+        client_secret,
+        certificate,
+        token_file,
+        ssh_from,
+    } = &given.azure;
     if !enabled {
         return Ok(None);
     }
     let (Some(tenant), Some(client_id)) = (tenant.clone(), client_id.clone()) else {
         bail!("launch.azure.enabled needs launch.azure.tenant_id and launch.azure.client_id");
     };
-    let credential = match (client_secret, token_file) {
-        (Some(path), None) => Credential::Secret(secret(path)?),
-        (None, Some(path)) => Credential::TokenFile(path.clone()),
+    let credential = match (client_secret, certificate, token_file) {
+        (Some(path), None, None) => Credential::Secret(secret(path)?),
+        (None, Some(path), None) => {
+            let read = ClientCertificate::parse(secret(path)?.expose_secret());
+            let read = read.map_err(|why| anyhow::anyhow!("launch.azure.client_certificate_file: {why}"))?;
+            Credential::Certificate(read)
+        }
+        (None, None, Some(path)) => Credential::TokenFile(path.clone()),
         _ => bail!(
-            "launch.azure.enabled needs launch.azure.client_secret_file or launch.azure.federated_token_file, and \
-             not both"
+            "launch.azure.enabled needs one of launch.azure.client_secret_file, \
+             launch.azure.client_certificate_file and launch.azure.federated_token_file"
         ),
     };
     Ok(Some(azure::Options {
@@ -116,7 +130,7 @@ fn gcp(given: &Settings, timeout: Duration) -> Result<Option<google::Options>> {
     let mut options = google::Options {
         compute: compute.clone(),
         token: token.clone(),
-        credentials: Some(key),
+        credentials: Some(KeySource::Key(key)),
         impersonate: impersonate.clone(),
         timeout,
         ..google::Options::new()

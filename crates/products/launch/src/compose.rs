@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use crate::api::{LaunchApiParts, Permissions, Probe, ReadyService};
 use crate::clouds;
-use crate::model::accounts::{DefaultSource, SourceDirectory};
 use crate::model::builder_identity::ServiceIdentities;
+use crate::model::sources::{DefaultSource, SourceDirectory};
 use crate::model::{LaunchSettings, Launches};
 use crate::workflows::notice::{Kafka, Notices};
 use ::image_builder::ImageBuilder;

@@ -42,7 +42,7 @@ impl Product for CloudClients {
         commands.add_async("launches", crate::cli::launches::run);
         commands.add_async("images", crate::cli::images::run);
         commands.add_async("inventory", crate::cli::inventory::run);
-        commands.add_async("pubkeys", crate::cli::pubkeys::run);
+        commands.add_async("pubkeys", crate::cli::public_keys::run);
         commands.add_async("sources", crate::cli::sources::run);
         commands.add_async("instance-types", crate::cli::instance_types::run);
         commands.resource(|given| Some(LaunchRecord::resource(given.parse().ok()?)));

@@ -2,3 +2,4 @@
 
 pub(crate) mod catalog;
 pub(crate) mod instances;
+pub(crate) mod upgrades;

@@ -7,12 +7,15 @@ use director::{Director, HttpDirector};
 use engine::WallClock;
 use engine::store::Store;
 use http_client::DriverError;
+use infrastructure_manager::RuntimeResources;
 use kubernetes::{Clusters, HttpClusters};
 use provisioner::{HttpProvisioner, Provisioner};
 
 use crate::model::RuntimesSettings;
 use crate::model::accounts::Accounts;
+use crate::model::bound_accounts::BoundAccounts;
 use crate::model::override_source::OverrideSource;
+use crate::model::records::Records;
 use crate::workflows::external::ExternalSteps;
 
 #[derive(Clone)]
@@ -20,8 +23,13 @@ pub struct Clients {
     pub runtimes: Arc<RuntimesSettings>,
     pub provisioner: Arc<dyn Provisioner>,
     pub director: Option<Arc<dyn Director>>,
+    /// Infrastructure Manager, where it is configured.
+    pub runtime_resources: Option<Arc<dyn RuntimeResources>>,
     pub clusters: Arc<dyn Clusters>,
     pub accounts: Accounts,
+    /// Accounts that are resources of a Gardener project, where that is configured.
+    pub bound_accounts: Option<BoundAccounts>,
+    pub records: Records,
     /// Where operators keep overrides, in the order in which they are applied.
     pub override_sources: Vec<Arc<dyn OverrideSource>>,
     /// Steps that services of others do.
@@ -44,7 +52,10 @@ impl Clients {
             provisioner: Arc::new(provisioner),
             director: Some(Arc::new(director)),
             clusters: Arc::new(HttpClusters::new(timeout)),
-            accounts: Accounts::new(Accounts::shared_by_all(), store),
+            runtime_resources: None,
+            bound_accounts: None,
+            accounts: Accounts::new(Accounts::shared_by_all(), Arc::clone(&store)),
+            records: Records::new(store),
             override_sources: Vec::new(),
             external: Arc::default(),
         })

@@ -12,6 +12,7 @@ mod rescue;
 mod show;
 mod state;
 mod try_it;
+mod upgrades;
 
 use api::client::ErrorFormat;
 use axum::Router;
@@ -37,7 +38,8 @@ static SECTION: Section = Section {
 /// Adds the pages of runtimes.
 pub fn pages(pages: &mut Pages) {
     pages.section(&SECTION);
-    pages.routes(routes());
+    pages.section(&upgrades::SECTION);
+    pages.routes(routes().merge(upgrades::routes()));
     pages.offer(QuickStart {
         section: &SECTION,
         name: "runtime",
@@ -54,6 +56,8 @@ pub fn pages(pages: &mut Pages) {
         headers: vec![VERSION],
     });
     pages.resource("runtime", |id| Some(page(id)));
+    pages.resource("orchestration", |id| Some(upgrades::page(id)));
+    pages.audited("upgrade", |id| (!id.is_empty() && !id.contains('/')).then(|| upgrades::page(id)));
     pages.resource("binding", |name| Some(page(name.split_once('/')?.0)));
     pages.audited("broker", |path| {
         let id = path.strip_prefix("/v2/service_instances/")?.split('/').next()?;

@@ -47,7 +47,9 @@ pub(crate) async fn dry_run(settings: &Settings, asked: Value) -> Result<Value> 
     let parameters = Value::Object(asked.parameters.clone());
     plan.validate(Purpose::Create, &parameters).map_err(|error| anyhow!(error))?;
     let read = Parameters::read(&asked.parameters).map_err(|error| anyhow!(error))?;
-    read.check(plan.defaults.min, plan.defaults.max).map_err(|error| anyhow!(error))?;
+    let region = plan.region(read.region.as_deref(), None);
+    read.check(plan, catalog.cloud(plan.provider), &region, None).map_err(|error| anyhow!(error))?;
+    read.check_backend(plan, None).map_err(|error| anyhow!(error))?;
     let account = text(&asked.context, "globalaccount_id").unwrap_or_else(|| "example".into());
     let dry_run_context = DryRun {
         tenant: account.clone(),

@@ -1,6 +1,7 @@
 //! Runtimes: clusters that a platform asks for through the Open Service Broker API, made by the Runtime Provisioner.
 
 pub mod api;
+pub mod backend;
 mod cli;
 mod client;
 mod clients;

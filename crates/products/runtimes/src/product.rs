@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::Clients;
 use crate::api::RuntimesApi;
 use crate::api::osb::OsbSettings;
+use crate::backend::{BackendKind, Backends};
 use crate::model::PROVISION;
 use crate::workflows;
 use crate::workflows::provision::Provision;
@@ -26,6 +27,8 @@ use crate::settings::Settings;
 
 pub struct Runtimes {
     clients: Clients,
+    /// Whether instances may have Infrastructure Manager as their back end.
+    uses_manager: bool,
 }
 
 #[async_trait]
@@ -37,12 +40,20 @@ impl Product for Runtimes {
     }
 
     async fn open(settings: &Settings, platform: &Platform<'_>) -> Result<Runtimes> {
+        let is_manager = |kind: &BackendKind| *kind == BackendKind::InfrastructureManager;
+        let is_chosen =
+            is_manager(&settings.runtime.backend) || settings.runtime.backends.values().any(is_manager);
+        let manager = &settings.infrastructure_manager;
+        let uses_manager = is_chosen || manager.kubeconfig.is_some();
+        let sandbox = platform.sandbox.filter(|_| uses_manager);
         let base = Clients {
             provisioner: compose::provisioner(&settings.provisioner, platform.sandbox)?,
             director: compose::director(settings, platform.sandbox)?,
+            runtime_resources: compose::runtime_resources(manager, sandbox).await?,
             ..compose::unconnected()
         };
-        Ok(Runtimes { clients: compose::configured(settings, platform.store, base)? })
+        let clients = compose::configured(settings, platform.store, base)?;
+        Ok(Runtimes { clients, uses_manager })
     }
 
     fn unconnected_workflows(engine: EngineBuilder) -> EngineBuilder {
@@ -52,6 +63,7 @@ impl Product for Runtimes {
     fn commands(commands: &mut Commands) {
         commands.add_async("catalog", crate::cli::catalog::run);
         commands.add_async("instances", crate::cli::instances::run);
+        commands.add_async("upgrades", crate::cli::upgrades::run);
         commands.resource(|given| Some(crate::model::instance::InstanceRecord::resource(given)));
         commands.complete("PLAN", |global, _| Box::pin(crate::cli::catalog::complete(global)));
         commands.complete("INSTANCE", |global, _| Box::pin(crate::cli::instances::complete(global)));
@@ -72,7 +84,13 @@ impl Product for Runtimes {
         // Longer than any operation may take: a platform that gave up earlier would delete what is nearly done.
         let polling_max = Provision::DEADLINE.min(config.engine.operation_deadline.get()) * 5 / 4;
         let osb = OsbSettings { polling_max, ..config.section::<Settings>().osb };
-        Ok(Some(Arc::new(RuntimesApi { catalog: Arc::clone(&self.clients.runtimes.catalog), osb })))
+        let runtimes = Arc::clone(&self.clients.runtimes);
+        Ok(Some(Arc::new(RuntimesApi {
+            catalog: Arc::clone(&runtimes.catalog),
+            osb,
+            runtimes,
+            backends: Some(Backends::new(&self.clients)),
+        })))
     }
 
     fn pages(&self, pages: &mut Pages) {
@@ -103,6 +121,15 @@ impl Product for Runtimes {
         let every = background.config.section::<Settings>().runtime.expiry_check.get();
         background
             .spawn(|engine, closing| crate::api::operators::sweep::keep_sweeping(engine, every, closing));
+        let every = background.config.section::<Settings>().runtime.upgrade_check.get();
+        let runtimes = Arc::clone(&self.clients.runtimes);
+        background.spawn(|engine, closing| {
+            workflows::orchestration::keep_advancing(engine, runtimes, every, closing)
+        });
+        if let Some(resources) = self.clients.runtime_resources.clone().filter(|_| self.uses_manager) {
+            background
+                .spawn(|engine, closing| crate::backend::watch::keep_watching(engine, resources, closing));
+        }
     }
 
     fn welcome(&self, welcome: &mut Welcome<'_>) {

@@ -1,11 +1,20 @@
 //! The settings of runtimes and of the service broker in front of them.
 
+mod infrastructure_manager;
+
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+pub(crate) use self::infrastructure_manager::InfrastructureManager;
 use crate::api::osb::{MissingVersion, OsbSettings};
+use crate::backend::BackendKind;
 use crate::model::UnknownOutcome;
+use crate::model::orchestration::window::Windows;
 use ::config::Preset::{Is, Nothing};
-use ::config::{DAY, HOUR, HttpUrl, Period, SECOND, Section, SectionReader, Setting, ValueKind, set};
+use ::config::{
+    ConfigValue, DAY, HOUR, HttpUrl, Period, SECOND, Section, SectionReader, Setting, TreeEntry, TreeNode,
+    ValueKind, set,
+};
 use ::provisioner::Dialect;
 
 /// Everything about runtimes.
@@ -13,6 +22,7 @@ use ::provisioner::Dialect;
 pub struct Settings {
     pub provisioner: Provisioner,
     pub director: Director,
+    pub infrastructure_manager: InfrastructureManager,
     pub kubernetes_timeout: Period,
     pub runtime: RuntimeSettings,
     pub osb: OsbSettings,
@@ -20,6 +30,8 @@ pub struct Settings {
 
 #[derive(Debug, Clone)]
 pub struct RuntimeSettings {
+    pub backend: BackendKind,
+    pub backends: BTreeMap<String, BackendKind>,
     pub catalog: Option<PathBuf>,
     pub components: Option<PathBuf>,
     pub accounts: Option<PathBuf>,
@@ -34,6 +46,8 @@ pub struct RuntimeSettings {
     pub unknown_outcome: UnknownOutcome,
     pub cluster_role: String,
     pub expiry_check: Period,
+    pub upgrade_check: Period,
+    pub maintenance_windows: Windows,
     pub service_manager: Login,
     pub service_manager_always: bool,
     pub audit_log: Login,
@@ -82,8 +96,8 @@ impl Section for Settings {
             "Which schema the Provisioner has, by the first year of it. With `auto` the server asks the Provisioner for its \
              schema; name the year where introspection is turned off there."),
         set("drivers.director.url", Nothing, ValueKind::Url,
-            "Where the Director listens, with its path. It knows which runtimes exist: with it, a runtime whose making \
-             had no answer is found again."),
+            "Where the Director listens, with its path. It lists the runtimes that exist, so that one whose create \
+             call had no answer is found again."),
         set("drivers.director.timeout", Is("30s"), ValueKind::Time(Period::millis(10), HOUR),
             "How long one call to the Director may be silent."),
         set("drivers.director.token_url", Nothing, ValueKind::Url,
@@ -94,8 +108,44 @@ impl Section for Settings {
             "The file with the client's secret."),
         set("drivers.director.scope", Nothing, ValueKind::Text,
             "The scope of those tokens."),
+        set("drivers.infrastructure_manager.kubeconfig", Nothing, ValueKind::Path,
+            "The kubeconfig of the cluster with the `Runtime` resources that Infrastructure Manager acts on.").external(true),
+        set("drivers.infrastructure_manager.namespace", Is("kcp-system"), ValueKind::Text,
+            "The namespace of those resources."),
+        set("drivers.infrastructure_manager.timeout", Is("30s"), ValueKind::Time(Period::millis(10), HOUR),
+            "How long one call to that cluster may be silent; a whole call ends after twice that."),
+        set("drivers.infrastructure_manager.poll", Is("5m"), ValueKind::Time(Period::millis(10), HOUR),
+            "The longest pause between two looks at a resource that changes. A watch ends the pause early; the first pauses \
+             are shorter."),
+        set("drivers.infrastructure_manager.grace", Is("2m"), ValueKind::Time(Period::millis(0), HOUR),
+            "How long after a change a status may still be that from before. After that time it counts as it is."),
+        set("drivers.infrastructure_manager.create_limit", Is("60m"), ValueKind::Time(SECOND, DAY),
+            "After this time a new runtime that is not ready has failed."),
+        set("drivers.infrastructure_manager.update_limit", Is("180m"), ValueKind::Time(SECOND, DAY),
+            "After this time a change that is not ready has failed."),
+        set("drivers.infrastructure_manager.delete_limit", Is("60m"), ValueKind::Time(SECOND, DAY),
+            "After this time a removal that is not over has failed."),
+        set("drivers.infrastructure_manager.kyma_template", Nothing, ValueKind::Path,
+            "The YAML file with a `Kyma` resource. With it, one is written for each runtime that is ready, and deleted \
+             before the runtime."),
+        set("drivers.infrastructure_manager.kyma_limit", Is("15m"), ValueKind::Time(SECOND, DAY),
+            "How long the deletion of a `Kyma` resource is waited for. What is left then is listed, and the runtime removed."),
+        set("drivers.infrastructure_manager.accounts.kubeconfig", Nothing, ValueKind::Path,
+            "The kubeconfig of the Gardener project whose `CredentialsBinding` resources are the cloud accounts of runtimes \
+             that Infrastructure Manager makes. Without it: those of `runtime.accounts`.").external(true),
+        set("drivers.infrastructure_manager.accounts.namespace", Is("garden-kyma"), ValueKind::Text,
+            "The namespace of that project."),
+        set("drivers.infrastructure_manager.accounts.rules", Nothing, ValueKind::Path,
+            "The YAML file with the rules that say which of those accounts a plan uses, such as `gcp(PR=cf-sa30) -> PR,HR`. \
+             Without it: those of the plan's provider, shared for plans that are free."),
+        set("drivers.infrastructure_manager.accounts.clusters_max", Is("0"), ValueKind::Whole(0, 1_000_000),
+            "How many clusters an account of a tenant takes before the tenant gets another; 0 is no limit."),
         set("drivers.kubernetes.timeout", Is("15s"), ValueKind::Time(Period::millis(10), HOUR),
             "How long one call to a cluster may be silent."),
+        set("runtime.backend", Is("provisioner"), ValueKind::OneOf(&["provisioner", "infrastructure-manager"]),
+            "What makes the clusters of new instances. An instance keeps the back end that it began with."),
+        set("runtime.backends", Nothing, ValueKind::Map("a map of plans to provisioner or infrastructure-manager"),
+            "Another back end for new instances of some plans, such as `{aws: infrastructure-manager}`."),
         set("runtime.catalog", Nothing, ValueKind::Path,
             "The YAML file with the service and its plans. Without it: the built-in ones."),
         set("runtime.components", Nothing, ValueKind::Path,
@@ -120,7 +170,7 @@ impl Section for Settings {
         set("runtime.kubernetes_version", Is("1.21.5"), ValueKind::Text,
             "The version of Kubernetes for new clusters."),
         set("runtime.poll", Is("30s"), ValueKind::Time(Period::millis(50), HOUR),
-            "The longest pause between two looks at what the Provisioner works on; the first ones are shorter."),
+            "The longest pause between two polls of the Provisioner; the first ones are shorter."),
         set("runtime.settle", Is("90s"), ValueKind::Time(Period::millis(0), DAY),
             "How long after a call without an answer its effect may still show up. Should be longer than a call may take."),
         set("runtime.unknown_outcome", Is("ask"), ValueKind::OneOf(&["ask", "create_again"]),
@@ -130,6 +180,12 @@ impl Section for Settings {
             "The cluster role that the credentials of a binding have."),
         set("runtime.expiry_check", Is("30s"), ValueKind::Time(SECOND, DAY),
             "How often the engine looks for instances and bindings whose time is over."),
+        set("runtime.upgrade_check", Is("1s"), ValueKind::Time(Period::millis(50), HOUR),
+            "How often the engine checks the progress of upgrades of many runtimes, and begins the next ones."),
+        set("runtime.maintenance_windows", Is("22:00-02:00"), ValueKind::Text,
+            "When runtimes may be upgraded that wait for their maintenance window, in UTC. Rules are separated by `;` and \
+             the first that fits counts: `plan=trial 00:00-06:00; region=westeurope 20:00-04:00 Sat,Sun; 22:00-02:00`. A \
+             rule may name `account`, `plan` and `region`; the last one names none."),
         set("runtime.service_manager.url", Nothing, ValueKind::Url,
             "The service manager of runtimes whose request brings none."),
         set("runtime.service_manager.username", Nothing, ValueKind::Text,
@@ -155,7 +211,7 @@ impl Section for Settings {
         set("osb.bind_wait", Is("15s"), ValueKind::Time(SECOND, Period::minutes(10)),
             "How long a synchronous binding may take."),
         set("compat.keb", Is("false"), ValueKind::Switch,
-            "Whether the broker keeps the habits of the Kyma Environment Broker where they differ from the \
+            "Whether the broker answers as the Kyma Environment Broker does where that differs from the \
              specification."),
     ];
 
@@ -163,6 +219,7 @@ impl Section for Settings {
         Settings {
             provisioner: provisioner(settings),
             director: director(settings),
+            infrastructure_manager: InfrastructureManager::read(settings),
             kubernetes_timeout: settings.get("drivers.kubernetes.timeout"),
             runtime: runtime(settings),
             osb: osb(settings),
@@ -172,6 +229,8 @@ impl Section for Settings {
 
 fn runtime(settings: &mut SectionReader<'_>) -> RuntimeSettings {
     RuntimeSettings {
+        backend: settings.one_of("runtime.backend", &BackendKind::NAMES),
+        backends: settings.get_if_set("runtime.backends", backends).unwrap_or_default(),
         catalog: settings.get("runtime.catalog"),
         components: settings.get("runtime.components"),
         accounts: settings.get("runtime.accounts"),
@@ -192,10 +251,34 @@ fn runtime(settings: &mut SectionReader<'_>) -> RuntimeSettings {
         ),
         cluster_role: settings.get("runtime.cluster_role"),
         expiry_check: settings.get("runtime.expiry_check"),
+        upgrade_check: settings.get("runtime.upgrade_check"),
+        maintenance_windows: windows(settings),
         service_manager: login(settings, "runtime.service_manager"),
         service_manager_always: settings.get("runtime.service_manager.always"),
         audit_log: login(settings, "runtime.audit_log"),
     }
+}
+
+fn windows(settings: &mut SectionReader<'_>) -> Windows {
+    let text: String = settings.get("runtime.maintenance_windows");
+    Windows::parse(&text).unwrap_or_else(|error| {
+        settings.refuse("runtime.maintenance_windows", error);
+        Windows::default()
+    })
+}
+
+fn backends(node: &TreeNode) -> Result<BTreeMap<String, BackendKind>, Box<TreeNode>> {
+    let ConfigValue::Map(entries) = &node.value else { return Err(Box::new(node.clone())) };
+    let kind = |node: &TreeNode| match &node.value {
+        ConfigValue::Text(text) => {
+            BackendKind::NAMES.iter().find(|(name, _)| name == text).map(|(_, kind)| *kind)
+        }
+        _ => None,
+    };
+    let entry = |TreeEntry { key, node, .. }: &TreeEntry| {
+        kind(node).map(|kind| (key.clone(), kind)).ok_or_else(|| Box::new(node.clone()))
+    };
+    entries.iter().map(entry).collect()
 }
 
 fn login(settings: &mut SectionReader<'_>, section: &str) -> Login {

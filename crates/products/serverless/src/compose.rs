@@ -65,7 +65,7 @@ impl Nebula {
         }))
     }
 
-    /// In whose name the console acts. The sandbox has a client for that.
+    /// The account that the console uses. The sandbox has one for that.
     fn all_users(&self, settings: &Settings) -> Result<Option<NebulaCredentials>> {
         match &settings.steward_one_auth {
             Some(path) => read_one_auth(path).context("serverless.steward_one_auth").map(Some),

@@ -38,7 +38,7 @@ pub fn pages(pages: &mut Pages) {
         section: &SECTION,
         name: "serverless",
         title: "A serverless runtime",
-        about: "Asks OpenNebula for a machine that runs functions, as a device does.",
+        about: "Asks OpenNebula for a VM that runs functions, as a device does.",
         button: "Start a serverless runtime",
         is_for: |signed_in| signed_in.can(Capability::Administer),
         start: |signed_in, name| Box::pin(try_it::start(signed_in, name)),

@@ -1,4 +1,4 @@
-//! Serverless runtimes: functions that devices ask for, each a machine of a OneFlow service in OpenNebula.
+//! Serverless runtimes: functions that devices ask for, each a VM of a OneFlow service in OpenNebula.
 
 pub mod api;
 mod cli;

@@ -54,15 +54,15 @@ impl Section for Settings {
         set("serverless.oneflow", Nothing, ValueKind::Url,
             "Where OneFlow listens, usually `http://localhost:2474`."),
         set("serverless.timeout", Is("30s"), ValueKind::Time(SECOND, HOUR),
-            "How long the machines of a runtime may take to appear or to change before the caller hears of it. Devices \
-             wait a minute for an answer."),
+            "How long the VMs of a runtime may take to appear or to change before the answer is 504. Devices wait a \
+             minute for an answer."),
         set("serverless.call_timeout", Is("10s"), ValueKind::Time(Period::millis(10), HOUR),
             "How long one call to OpenNebula may take."),
         set("serverless.connections", Is("8"), ValueKind::Whole(3, 1_024),
             "About how many connections to the daemon are open at the same time, and as many to OneFlow: half for reads, \
              a quarter for changes, a quarter to spare. The daemon takes 15 unless told otherwise."),
         set("serverless.poll", Is("500ms"), ValueKind::Time(Period::millis(10), Period::minutes(1)),
-            "The pause between two looks at machines that are on their way."),
+            "The pause between two polls of VMs that are starting."),
         set("serverless.settle", Is("15s"), ValueKind::Time(Period::millis(0), HOUR),
             "How long OpenNebula may still carry out a call whose answer was lost. Nothing is made a second time \
              before; longer than `serverless.call_timeout` is safe."),
@@ -77,7 +77,7 @@ impl Section for Settings {
         set("serverless.capacity.memory.mult", Is("2"), ValueKind::Whole(1, 1_024),
             "How many times its first memory a function may grow to."),
         set("serverless.capacity.memory.resize_mode", Is("BALLOONING"), ValueKind::OneOf(&["BALLOONING", "HOTPLUG"]),
-            "How the memory of a running machine changes."),
+            "How the memory of a running VM changes."),
         set("serverless.capacity.disk.default", Is("1024"), ValueKind::Whole(1, 2_147_483_647),
             "The disk of a function when the request does not name its size, in MB."),
         set("serverless.mapping", Nothing, ValueKind::Map("a map of flavours to ids of service templates"),
@@ -86,11 +86,11 @@ impl Section for Settings {
         set("serverless.mapping_falls_back", Is("false"), ValueKind::Switch,
             "Whether flavours that are not in the mapping are looked for by name."),
         set("serverless.sr_auth", Is("none"), ValueKind::OneOf(&["password", "token", "none"]),
-            "What a function finds in the context of its machine as `SR_AUTH`: nothing (`none`), a login of OpenNebula that \
-             expires (`token`), or the password of its owner (`password`), which everybody who may look at the machine can \
-             read for as long as it exists."),
+            "What a function finds in the context of its VM as `SR_AUTH`: nothing (`none`), a login of OpenNebula \
+             that expires (`token`), or the password of its owner (`password`), which every user who may see the VM \
+             can read for as long as it exists."),
         set("serverless.token_valid", Is("24h"), ValueKind::Time(Period::minutes(1), YEAR),
-            "How long such a token is good."),
+            "How long such a token is valid."),
         set("serverless.scheduling", Is("compatible"), ValueKind::OneOf(&["compatible", "verbatim"]),
             "Whether requirements and policies reach the scheduler in capitals or as they were written."),
         set("serverless.version", Is("1.3.3"), ValueKind::Text,
@@ -101,8 +101,8 @@ impl Section for Settings {
             "The file with `user:password` of the OpenNebula user in whose name people use serverless runtimes in the \
              console: it should see the runtimes of all users. The sandbox brings its own."),
         set("serverless.orphans.policy", Is("off"), ValueKind::OneOf(&["off", "report", "clean"]),
-            "What to do about services and documents that lost their counterpart: nothing, a line in the log, or an \
-             end. The last two need `serverless.orphans.one_auth`."),
+            "What to do about services and documents that lost their counterpart: nothing (`off`), a log line \
+             (`report`), or removal (`clean`). The last two need `serverless.orphans.one_auth`."),
         set("serverless.orphans.one_auth", Nothing, ValueKind::Path,
             "The file with `user:password` of a user who sees the runtimes of all users."),
         set("serverless.orphans.every", Is("10m"), ValueKind::Time(SECOND, DAY),

@@ -77,7 +77,7 @@ impl Play<'_> {
             .error
             .and_then(|error| error.hint)
             .context("a launch that failed does not say what to do")?;
-        aside(&format!("the launch says: {hint}"));
+        aside(&format!("hint: {hint}"));
         let after = Ledger::read(self.sandbox).await?.counts;
         ensure!(
             after.key_pairs.made == before.key_pairs.made + 1,
@@ -89,7 +89,7 @@ impl Play<'_> {
         Ok(())
     }
 
-    /// Asks for a launch and shows it to its end. Answers its id.
+    /// Asks for a launch at AWS and shows it to its end. Answers its id.
     async fn launch(
         &mut self,
         name: &'static str,
@@ -104,19 +104,30 @@ impl Play<'_> {
                 "pubkey": {"name": name, "body": key},
             },
         });
-        let request = self.launcher.request(Method::POST, &format!("{BASE}/launches")).json(&body);
-        let launch = answer(request, StatusCode::ACCEPTED).await?;
-        let operation = launch.operation_id.context("the launch is not carried out")?.parse()?;
-        self.play_out(vec![DemoPart::new(name, OperationId(operation), expected)]).await?;
-        Ok(launch.id.to_string())
+        let (id, part) = self.submit_launch(name, &body, expected).await?;
+        self.play_out(vec![part]).await?;
+        Ok(id)
     }
 
-    async fn shown(&self, id: &str) -> Result<Launch> {
+    /// Asks for a launch. Answers its id, and what is to be seen of it.
+    pub(super) async fn submit_launch(
+        &self,
+        name: &'static str,
+        body: &Value,
+        expected: Ending,
+    ) -> Result<(String, DemoPart)> {
+        let request = self.launcher.request(Method::POST, &format!("{BASE}/launches")).json(body);
+        let launch = answer(request, StatusCode::ACCEPTED).await?;
+        let operation = launch.operation_id.context("the launch is not carried out")?.parse()?;
+        Ok((launch.id.to_string(), DemoPart::new(name, OperationId(operation), expected)))
+    }
+
+    pub(super) async fn shown(&self, id: &str) -> Result<Launch> {
         answer(self.launcher.request(Method::GET, &format!("{BASE}/launches/{id}")), StatusCode::OK).await
     }
 
     /// Calls an instance at its address. It answers a moment after it has one.
-    async fn answers(&self, instance: &Instance) -> Result<String> {
+    pub(super) async fn answers(&self, instance: &Instance) -> Result<String> {
         let id = &instance.instance_id;
         let address = instance.detail.public_ipv4.clone().with_context(|| format!("{id} has no address"))?;
         let url = format!("http://{address}:{GUEST_PORT}/");
@@ -138,7 +149,11 @@ impl Play<'_> {
 
     /// Tells the sandbox how its external systems shall behave.
     async fn turn(&self, knob: &str, body: &Value) -> Result<()> {
-        let answer = self.http.post(format!("{}/{knob}", self.sandbox)).json(body).send().await;
+        self.script(Method::POST, knob, body).await
+    }
+
+    pub(super) async fn script(&self, method: Method, knob: &str, body: &Value) -> Result<()> {
+        let answer = self.http.request(method, format!("{}/{knob}", self.sandbox)).json(body).send().await;
         answer.and_then(reqwest::Response::error_for_status).context("cannot script the sandbox")?;
         Ok(())
     }

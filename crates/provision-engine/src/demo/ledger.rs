@@ -38,6 +38,24 @@ pub(super) struct EffectCounts {
     pub(super) instances: EffectCount,
     #[serde(rename(deserialize = "ec2/key_pair"))]
     pub(super) key_pairs: EffectCount,
+    #[serde(rename(deserialize = "arm/vm"))]
+    pub(super) azure_instances: EffectCount,
+    #[serde(rename(deserialize = "arm/nic"))]
+    pub(super) azure_nics: EffectCount,
+    #[serde(rename(deserialize = "arm/public_ip"))]
+    pub(super) azure_addresses: EffectCount,
+    #[serde(rename(deserialize = "arm/disk"))]
+    pub(super) azure_disks: EffectCount,
+    #[serde(rename(deserialize = "arm/nsg"))]
+    pub(super) azure_security_groups: EffectCount,
+    #[serde(rename(deserialize = "arm/network"))]
+    pub(super) azure_networks: EffectCount,
+    #[serde(rename(deserialize = "arm/group"))]
+    pub(super) azure_groups: EffectCount,
+    #[serde(rename(deserialize = "gce/instance"))]
+    pub(super) google_instances: EffectCount,
+    #[serde(rename(deserialize = "gce/disk"))]
+    pub(super) google_disks: EffectCount,
 }
 
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
@@ -60,6 +78,9 @@ pub(super) struct Expected {
     pub(super) launched: u64,
     /// How many there were. Each uploaded a key of its own.
     pub(super) launches: u64,
+    /// How many launches succeeded there. What they made must stand, with its parts, and nothing else.
+    pub(super) at_azure: u64,
+    pub(super) at_google: u64,
 }
 
 /// A function, and data beside it.
@@ -118,7 +139,12 @@ impl Ledger {
         if let Some((what, count)) = left {
             return Some(format!("{} {what} still stand", count.standing));
         }
-        let stands = [("instances", instances, launched), ("key pairs", key_pairs, expected.launched)];
+        let mut stands =
+            vec![("instances", instances, launched), ("key pairs", key_pairs, expected.launched)];
+        let [azure, google] = [expected.at_azure, expected.at_google].map(|count| count * INSTANCES_EACH);
+        stands.extend(self.counts.of_azure(azure, expected.at_azure));
+        stands.push(("instances of Google", &self.counts.google_instances, google));
+        stands.push(("disks of Google", &self.counts.google_disks, google));
         let wrong = stands.into_iter().find(|(_, count, wanted)| count.standing != *wanted);
         wrong.map(|(what, count, wanted)| format!("{} {what} stand where {wanted} should", count.standing))
     }
@@ -126,7 +152,8 @@ impl Ledger {
     pub(super) fn proof(&self, greeted: usize) -> String {
         let EffectCounts { greetings, runtimes, service_accounts, documents, services, machines, .. } =
             &self.counts;
-        let EffectCounts { images, instances, key_pairs, .. } = &self.counts;
+        let EffectCounts { images, instances, key_pairs, google_instances, google_disks, .. } = &self.counts;
+        let azure = self.counts.azure_line();
         let nebula = [documents, services, machines].map(|count| count.standing).iter().sum::<u64>();
         format!(
             "\nproof, from the ledgers of the external systems themselves:\n  \
@@ -137,6 +164,8 @@ impl Ledger {
                OpenNebula: {} document, {} service and {} VMs made; {nebula} standing\n  \
                EC2: {} image built; {} instances made, {} standing;\n    \
                  {} key pairs made, {} undone, {} standing\n  \
+               Azure: {azure}\n  \
+               Google: {} instances made, {} standing, with {} disks\n  \
                calls repeated because an answer was lost: {}, without a second effect",
             greetings.made,
             greetings.taken_back,
@@ -155,12 +184,47 @@ impl Ledger {
             key_pairs.made,
             key_pairs.taken_back,
             key_pairs.standing,
+            google_instances.made,
+            google_instances.standing,
+            google_disks.standing,
             greetings.repeats + service_accounts.repeats,
         )
     }
 }
 
 impl EffectCounts {
+    /// All kinds of things that a launch makes at Azure, and how many should stand: some for each instance, some for
+    /// each launch.
+    fn of_azure(&self, instances: u64, launches: u64) -> [(&'static str, &EffectCount, u64); 7] {
+        [
+            ("instances of Azure", &self.azure_instances, instances),
+            ("network interfaces of Azure", &self.azure_nics, instances),
+            ("addresses of Azure", &self.azure_addresses, instances),
+            ("disks of Azure", &self.azure_disks, instances),
+            ("security groups of Azure", &self.azure_security_groups, launches),
+            ("networks of Azure", &self.azure_networks, launches),
+            ("resource groups of Azure", &self.azure_groups, launches),
+        ]
+    }
+
+    /// Whether every part that stands at Azure belongs to an instance that does.
+    pub(super) fn azure_parts_match(&self) -> bool {
+        let launches = self.azure_instances.standing / INSTANCES_EACH;
+        let all = self.of_azure(launches * INSTANCES_EACH, launches);
+        all.into_iter().all(|(_, count, wanted)| count.standing == wanted)
+    }
+
+    fn azure_line(&self) -> String {
+        let undone: u64 = self.of_azure(0, 0).iter().skip(1).map(|(_, count, _)| count.taken_back).sum();
+        let parts: u64 = self.of_azure(0, 0).iter().skip(1).map(|(_, count, _)| count.standing).sum();
+        let vms = self.azure_instances;
+        format!(
+            "{} instances made, {} undone, {} standing with {parts} parts;\n    \
+               {undone} parts of the launch that failed undone",
+            vms.made, vms.taken_back, vms.standing
+        )
+    }
+
     fn must_not_stand(&self) -> [(&'static str, &EffectCount); 5] {
         [
             ("runtimes", &self.runtimes),

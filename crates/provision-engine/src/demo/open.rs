@@ -23,7 +23,7 @@ use app::signals::Signals;
 pub(super) struct ConsoleAddress(TcpListener);
 
 impl ConsoleAddress {
-    /// The usual address, or any free port where another client has it.
+    /// The usual address, or any free port where another process has it.
     pub(super) async fn take(wanted: Option<SocketAddr>, usual: SocketAddr) -> Result<ConsoleAddress> {
         let listener = match wanted {
             Some(wanted) => {

@@ -65,8 +65,10 @@ impl<'a> Play<'a> {
     pub(super) async fn all(mut self) -> Result<Vec<Story>> {
         self.greetings().await?;
         self.runtimes().await?;
+        let late = self.launch_without_room().await?;
         self.serverless().await?;
         self.launches().await?;
+        self.other_clouds(late).await?;
         self.stage.close();
         Ok(self.stories)
     }
@@ -79,14 +81,13 @@ impl<'a> Play<'a> {
         }
         self.play_out(roles).await?;
 
-        self.stage
-            .title("the external system answers with errors, and then does its work but the answer is lost");
+        self.stage.title("the external system fails, then does its work but the answer is lost");
         self.arm(json!({"system": "greeter", "kind": "error", "times": 2, "method": "POST"})).await?;
         self.arm(json!({"system": "greeter", "kind": "drop_after", "times": 1, "method": "POST"})).await?;
         let role = self.submit("Linus", json!({}), Ending::Healed).await?;
         self.play_out(vec![role]).await?;
 
-        self.stage.title("one fails half way, and what it did is taken back");
+        self.stage.title("one fails half way, and what it did is undone");
         let role = self.submit("Edsger", json!({"wait_ms": 200, "fail": true}), Ending::Undone).await?;
         self.play_out(vec![role]).await?;
 
@@ -99,6 +100,7 @@ impl<'a> Play<'a> {
     async fn submit(&self, name: &'static str, mut params: Value, expected: Ending) -> Result<DemoPart> {
         params["name"] = name.into();
         let command = Command {
+            name: None,
             workflow: "demo.hello".into(),
             tenant: "demo".into(),
             resource: None,

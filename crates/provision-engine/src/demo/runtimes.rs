@@ -86,18 +86,18 @@ impl Play<'_> {
         let kubeconfig = SecretString::from(binding.credentials.kubeconfig);
         let lines = kubeconfig.expose_secret().lines().count();
         ensure!(lines > 1 && !until.is_empty(), "the credentials are not whole");
-        aside(&format!("a kubeconfig of {lines} lines that is not shown here, good until {until}"));
+        aside(&format!("a kubeconfig of {lines} lines (not shown), valid until {until}"));
         Ok(())
     }
 
     async fn more_machines(&mut self) -> Result<()> {
-        self.stage.title("three machines more");
+        self.stage.title("three nodes more");
         let asked = self.platform.update(ATLAS.instance, &json!({"autoScalerMax": MACHINES}));
         let role = accepted(asked, &ATLAS, Ending::Succeeded).await?;
         self.play_out(vec![role]).await?;
         let machines = self.machines(ATLAS.instance).await?;
-        ensure!(machines == Some(MACHINES), "the Provisioner has {machines:?} machines at most");
-        aside(&format!("the Provisioner has {MACHINES} machines at most now"));
+        ensure!(machines == Some(MACHINES), "the Provisioner has {machines:?} nodes at most");
+        aside(&format!("the Provisioner has {MACHINES} nodes at most now"));
         Ok(())
     }
 

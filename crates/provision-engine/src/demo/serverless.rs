@@ -27,8 +27,8 @@ impl Play<'_> {
         let faas = json!({"FLAVOUR": "Function", "MEMORY": MEMORY_MB});
         self.change(demo_client.update(id, &json!({"SERVERLESS_RUNTIME": {"FAAS": faas}}))).await?;
         let memory = self.running(&demo_client, id).await?.of(serverless::FunctionRole::Faas, "MEMORY");
-        ensure!(memory == Some(MEMORY_MB.to_string()), "the machine has {memory:?} MB");
-        aside(&format!("OpenNebula says that the machine has {MEMORY_MB} MB now"));
+        ensure!(memory == Some(MEMORY_MB.to_string()), "the VM has {memory:?} MB");
+        aside(&format!("OpenNebula says that the VM has {MEMORY_MB} MB now"));
 
         self.stage.title("the function is given back");
         self.change(demo_client.delete(id)).await?;
@@ -51,7 +51,7 @@ impl Play<'_> {
             runtime.of(serverless::FunctionRole::Faas, "ENDPOINT").context("the function has no address")?;
         aside(&format!("runtime {id} is running; the function is at {address}"));
         let said = self.called(&address).await?;
-        aside(&format!("called with \"{NAME}\", it answers {said}"));
+        aside(&format!("called with \"{NAME}\", it returns {}", said["res"]));
         Ok(id)
     }
 

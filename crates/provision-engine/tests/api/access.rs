@@ -45,7 +45,7 @@ async fn every_route_lets_in_who_has_the_right_and_no_one_else() {
             let what = format!("{} {} as {token:?}: {}", right.method, right.path, answer.text);
             let needed = match right.needs {
                 Needs::Nothing => None,
-                Needs::ReadUnlessPublic => Some(Capability::Read),
+                Needs::ReadUnlessPublic | Needs::SeesSome => Some(Capability::Read),
                 Needs::OperateOrSignalToken => Some(Capability::Operate),
                 Needs::Can(capability) | Needs::CanWithSome(capability) => Some(capability),
             };

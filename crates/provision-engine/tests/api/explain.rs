@@ -30,7 +30,7 @@ async fn a_wait_a_retry_and_an_end_are_explained() {
 
     let id = world.run_until(json!({"then": "fail"}), "undone").await;
     let told = explain(&world, &id).await;
-    assert!(told.reason.ends_with("taken back: the quota of letters is used up"), "{}", told.reason);
+    assert!(told.reason.ends_with("undone: the quota of letters is used up"), "{}", told.reason);
     assert_eq!(told.what_you_can_do[0], format!("`provision-engine operations retry {id}` starts it again"));
 
     let id = world.run_until(json!({"then": "stick"}), "stuck").await;

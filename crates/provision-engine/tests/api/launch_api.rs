@@ -189,7 +189,8 @@ async fn an_account_is_looked_at_where_it_is() {
     let info = world.get("/sources/sandbox/upload_info").await.is_ok().json;
     assert_eq!(
         info,
-        json!({"provider": "aws", "aws": {"account_id": "123456789012"}, "azure": null, "gcp": null})
+        json!({"provider": "aws", "aws": {"account_id": "123456789012"}, "azure": null, "gcp": null,
+            "upload_options": {"share_with_accounts": ["123456789012"]}})
     );
     let validity = world.get("/sources/sandbox/validate_permissions?region=us-east-1").await.is_ok().json;
     assert_eq!((&validity["valid"], &validity["missing_entities"]), (&json!(true), &json!([])));
@@ -203,7 +204,10 @@ async fn an_account_is_looked_at_where_it_is() {
     // The project of another organisation, or of none.
     world.get(&format!("/sources/{id}/status")).await.is(403, "cloud_permission");
     let info = world.get(&format!("/sources/{id}/upload_info")).await.is_ok().json;
-    assert_eq!(info, json!({"provider": "gcp", "aws": null, "azure": null, "gcp": {}}));
+    let members = json!(["serviceAccount:provision-engine@sandbox.iam.gserviceaccount.com"]);
+    let expected = json!({"provider": "gcp", "aws": null, "azure": null, "gcp": {},
+        "upload_options": {"share_with_accounts": members}});
+    assert_eq!(info, expected);
 }
 
 #[tokio::test]

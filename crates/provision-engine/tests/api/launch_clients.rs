@@ -7,7 +7,7 @@ use engine::Role;
 use serde_json::{Value, json};
 
 use crate::launch_lives::{ended, parameters, world};
-use crate::launch_world::launch_world;
+use crate::launch_world::{ORG, launch_world};
 
 #[tokio::test]
 async fn every_path_answers_with_and_without_a_slash_at_its_end() {
@@ -112,6 +112,70 @@ async fn reservations_at_azure_and_google_have_the_words_of_their_cloud() {
         assert_eq!(made, expected);
         let shown = world.get(&format!("/reservations/{number}")).await.is_ok().json;
         assert_eq!((&shown["step_titles"], &shown["steps"]), (&json!(titles), &json!(2)));
+    }
+}
+
+#[tokio::test]
+async fn accounts_at_azure_and_google_say_where_images_go_and_what_they_forbid() {
+    const SUBSCRIPTION: &str = "4b9d213f-712f-4d17-a483-8a10bbe9df3a";
+    const TENANT: &str = "c0570000-0000-4000-8000-000000000001";
+    let (world, _) = world().await;
+    world.put("/azure/delegations", &json!({"subscription": SUBSCRIPTION, "orgs": [ORG]})).await;
+    let project = json!({"labels": {"provision-engine-org": ORG}});
+    world.put("/gcp/projects/sandbox-project-7", &project).await;
+    let info = world.get("/sources/sandbox-azure/upload_info").await.is_ok().json;
+    let account =
+        json!({"tenant_id": TENANT, "subscription_id": SUBSCRIPTION, "resource_groups": ["images"]});
+    let options = json!({"tenant_id": TENANT, "subscription_id": SUBSCRIPTION, "resource_group": "images"});
+    assert_eq!((&info["azure"], &info["upload_options"]), (&account, &options));
+    for cloud in ["azure", "gcp"] {
+        let found = world.get(&format!("/sources/sandbox-{cloud}/validate_permissions")).await.is_ok().json;
+        assert_eq!((&found["valid"], &found["missing_entities"]), (&json!(true), &json!([])), "{found}");
+    }
+    let actions = json!({"subscription": SUBSCRIPTION, "orgs": [ORG], "actions": ["*/read"]});
+    world.put("/azure/delegations", &actions).await;
+    let project = json!({"labels": {"provision-engine-org": ORG}, "denied": ["compute.instances.delete"]});
+    world.put("/gcp/projects/sandbox-project-7", &project).await;
+    for (cloud, missing) in
+        [("azure", "Microsoft.Compute/virtualMachines/delete"), ("gcp", "compute.instances.delete")]
+    {
+        let found = world.get(&format!("/sources/sandbox-{cloud}/validate_permissions")).await.is_ok().json;
+        let all = found["missing_entities"].as_array().unwrap();
+        assert!(found["valid"] == false && all.contains(&json!(missing)), "{found}");
+        assert!(!all.iter().any(|one| one.as_str().unwrap().ends_with("/read")), "{found}");
+    }
+    // Another organisation's account tells nothing.
+    world.put("/azure/delegations", &json!({"subscription": SUBSCRIPTION, "orgs": ["other"]})).await;
+    world.put("/gcp/projects/sandbox-project-7", &json!({"labels": {"provision-engine-org": "other"}})).await;
+    let found = world.get("/sources/sandbox-azure/validate_permissions").await.is_ok().json;
+    assert_eq!(found["missing_entities"], json!(["Microsoft.Resources/subscriptions/read"]));
+}
+
+#[tokio::test]
+async fn an_image_for_google_must_be_shared_with_us_before_it_is_built() {
+    let (world, key) = world().await;
+    let us = "serviceAccount:provision-engine@sandbox.iam.gserviceaccount.com";
+    let body = |members: Value| {
+        json!({
+            "provider": "gcp",
+            "image": {"build": {"distribution": "rhel-9", "image_requests": [{
+                "architecture": "x86_64", "image_type": "gcp",
+                "upload_request": {"type": "gcp", "options": {"share_with_accounts": members}},
+            }]}},
+            "parameters": {"source_id": "sandbox-gcp", "instance_type": "e2-medium", "amount": 1, "pubkey_id": key},
+        })
+    };
+    for (members, field) in [
+        (json!([]), "build.image_requests[0].upload_request.options"),
+        (json!(["ada"]), "build.image_requests[0].upload_request.options.share_with_accounts"),
+        (json!(["user:ada@example.org"]), "source_id"),
+    ] {
+        let answer = world.post("/launches", &body(members)).await;
+        assert_eq!((answer.status, &answer.json["field"]), (400, &json!(field)), "{}", answer.text);
+    }
+    for members in [json!([us]), json!(["user:ada@example.org", us]), json!(["domain:example.org"])] {
+        let answer = world.post("/launches", &body(members)).await;
+        assert_eq!(answer.status, 202, "{}", answer.text);
     }
 }
 

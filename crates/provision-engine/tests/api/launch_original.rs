@@ -121,7 +121,7 @@ const RESERVATION: [&str; 11] = [
 ];
 const SOURCE: [&str; 6] =
     ["id string", "name string", "provider string", "source_type_id string", "status string", "uid string"];
-const PUBKEY: [&str; 6] = [
+const PUBLIC_KEY: [&str; 6] = [
     "body string",
     "fingerprint string",
     "fingerprint_legacy string",
@@ -192,8 +192,8 @@ fn schemas() -> Vec<(&'static str, Vec<String>)> {
         ("v1.LaunchTemplatesResponse", owned(&[&TEMPLATE])),
         ("v1.ListLaunchTemplateResponse", listed(&TEMPLATE)),
         ("v1.PubkeyRequest", owned(&[&["body string", "name string"]])),
-        ("v1.PubkeyResponse", owned(&[&PUBKEY])),
-        ("v1.ListPubkeyResponse", listed(&PUBKEY)),
+        ("v1.PubkeyResponse", owned(&[&PUBLIC_KEY])),
+        ("v1.ListPubkeyResponse", listed(&PUBLIC_KEY)),
         ("v1.SourceResponse", owned(&[&SOURCE])),
         ("v1.ListSourceResponse", listed(&SOURCE)),
         (

@@ -139,6 +139,7 @@ async fn every_route_lets_in_who_has_its_permission_and_no_one_else() {
 async fn our_own_tokens_may_do_what_their_role_is_worth() {
     let world = launch_world().await;
     for (role, worth) in [
+        (Role::Limited, None),
         (Role::Broker, None),
         (Role::Launcher, Some(vec!["provisioning:*:*"])),
         (Role::Reader, Some(vec!["provisioning:*:read"])),

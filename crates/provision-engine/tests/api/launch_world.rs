@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use ::launch::api::{AzureOffering, BASE, BuildInfo, LaunchApiParts, Probe, ReadyService};
-use ::launch::model::accounts::{DefaultSource, SourceDirectory};
+use ::launch::model::sources::{DefaultSource, SourceDirectory};
 use ::launch::model::{LaunchSettings, Launches};
 use axum::Router;
 use axum::body::{Body, to_bytes};
@@ -62,7 +62,7 @@ pub(crate) async fn launch_world_with(
         .workflow(::launch::workflows::source_check::plan(&launches))
         .workflow(::launch::workflows::launch::plan(&launches))
         .workflow(::launch::workflows::termination::plan(&launches))
-        .workflow(::launch::workflows::pubkey_deletion::plan(&launches))
+        .workflow(::launch::workflows::public_key_deletion::plan(&launches))
         .build();
     let rbac = Arc::new(Granting::default());
     let mut api_parts = LaunchApiParts {

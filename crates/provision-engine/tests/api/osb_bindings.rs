@@ -1,4 +1,4 @@
-//! Bindings: credentials at once and later, once and again, and taken back.
+//! Bindings: credentials at once and later, once and again, and revoked.
 
 use std::time::Duration;
 
@@ -162,7 +162,7 @@ async fn credentials_that_cannot_be_made_leave_nothing_behind() {
     world.ask("GET", &binding("a", "c")).send().await.is(404, None);
     world.bind("a", "c", "", &wanted()).await.is(409, None);
     let refused = world.unbind("a", "c", "").await;
-    assert!(refused.is(422, None).text.contains("taken back"), "{}", refused.text);
+    assert!(refused.is(422, None).text.contains("revoked"), "{}", refused.text);
     world.levers.fail(false);
     assert_eq!(world.unbind("a", "c", "").await.status, 200);
 }

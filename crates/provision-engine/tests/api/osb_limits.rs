@@ -58,7 +58,7 @@ async fn a_plan_of_a_fixed_size_names_the_parameters_that_it_does_not_take() {
     for name in ["machineType", "autoScalerMin", "autoScalerMax", "volumeSizeGb", "diskType", "zones"] {
         let body = with(free("ga"), &[("/parameters", json!({"name": "n", name: 1}))]);
         let refused = world.put("a", &body).await;
-        let expect = format!("parameters.{name}: is unknown to this plan, which accepts administrators, ");
+        let expect = format!("parameters.{name}: is unknown to this plan, which accepts accessControlList, ");
         assert!(refused.is(400, None).text.contains(&expect), "{}", refused.text);
     }
     world.made_free("a").await;

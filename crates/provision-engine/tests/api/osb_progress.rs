@@ -163,6 +163,7 @@ async fn a_deletion_that_a_later_clean_up_follows_is_gone_as_well() {
     world.store.until_end_of("runtime:a").await;
     let row = world.engine.resource("runtime:a").await.unwrap().unwrap();
     let again = Command {
+        name: None,
         workflow: DEPROVISION.into(),
         tenant: row.tenant.clone(),
         resource: Some(row.name.clone()),

@@ -2,6 +2,10 @@
 
 use std::time::Duration;
 
+use ::runtimes::backend::BackendKind;
+use ::runtimes::model::InstanceRecord;
+use engine::Resource;
+use engine::store::Expect;
 use serde_json::{Value, json};
 
 use crate::osb_world::{BrokerFixture, LARGE, SERVICE, SMALL, WORKFLOW_TEST, broker, wanted, with};
@@ -126,6 +130,22 @@ async fn an_instance_moves_to_another_account_without_an_operation() {
     assert_eq!(row.tenant, "ga", "what sealed the record must open it");
     assert_eq!(world.get("a").await.status, 200);
     assert_eq!(world.patch("a", &moved).await.json, json!({}));
+}
+
+#[tokio::test]
+async fn an_instance_whose_objects_name_their_account_moves_by_an_operation() {
+    let world = broker().await;
+    world.made("a", SMALL).await;
+    let row = world.engine.resource("runtime:a").await.unwrap().unwrap();
+    let mut record: InstanceRecord = serde_json::from_str(&row.record).unwrap();
+    record.backend = Some(BackendKind::InfrastructureManager);
+    let (expect, update) = (Expect::Version(row.version), Some(record.record_update().unwrap()));
+    assert!(world.engine.write_resource(&row.name, &row.tenant, expect, update).await.unwrap());
+    let moved = patch(&[("/context", json!({"globalaccount_id": "ga-2"}))]);
+    let answer = world.patch("a", &moved).await;
+    assert_eq!(answer.status, 202, "{}", answer.text);
+    assert_ne!(Some(answer.operation()), row.operation.map(|id| id.to_string()).as_deref());
+    world.until("a", "succeeded").await;
 }
 
 #[tokio::test]

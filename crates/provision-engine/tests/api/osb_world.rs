@@ -77,6 +77,10 @@ pub(crate) async fn broker_with(settings: BrokerSettings) -> BrokerFixture {
 }
 
 pub(crate) async fn broker_of(settings: BrokerSettings, catalog: &str) -> BrokerFixture {
+    broker_from(settings, Catalog::parse(catalog).unwrap()).await
+}
+
+pub(crate) async fn broker_from(settings: BrokerSettings, catalog: Catalog) -> BrokerFixture {
     let BrokerSettings { server: settings, osb } = settings;
     let store = Arc::new(ShakyStore::default());
     let clock = Arc::new(ManualClock::default());
@@ -91,7 +95,12 @@ pub(crate) async fn broker_of(settings: BrokerSettings, catalog: &str) -> Broker
         meter: Arc::new(Meter::new()),
         settings,
         bearers: None,
-        endpoints: vec![Arc::new(RuntimesApi { catalog: Arc::new(Catalog::parse(catalog).unwrap()), osb })],
+        endpoints: vec![Arc::new(RuntimesApi {
+            catalog: Arc::new(catalog),
+            osb,
+            backends: None,
+            runtimes: Arc::default(),
+        })],
         workflows: None,
         diagnostics: server::Diagnostics::default(),
         closing: CancellationToken::new(),

@@ -26,6 +26,7 @@ pub(crate) async fn with_session(world: &ApiFixture, digest: &str, user: &str, p
         ProofKind::Oidc => (Proof::CodeFlow, Organisation::Missing),
     };
     let session = SessionRow {
+        grants: Vec::new(),
         digest: format!("{digest:0>64}").chars().rev().collect(),
         user: user.to_owned(),
         roles: vec![Role::Reader],

@@ -58,7 +58,7 @@ async fn paging_and_filters_that_make_no_sense_are_refused_by_name() {
         ("state=ready", "deprovisionincomplete"),
         ("state=deprovisioned&state=failed", "alone"),
         ("expired=maybe", "true or false"),
-        ("op_detail=all", "operations"),
+        ("op_detail=some", "last or all"),
         ("account=", "account"),
         ("account=a%00", "account"),
     ] {

@@ -95,6 +95,10 @@ fn plan<W: Workflow<Params = Value>>(script: &Arc<WorkflowScript>) -> Plan<W> {
 }
 
 pub(crate) async fn runtimes() -> RuntimesFixture {
+    runtimes_with(OsbSettings::default()).await
+}
+
+pub(crate) async fn runtimes_with(osb: OsbSettings) -> RuntimesFixture {
     let base = sleeping_world_with(settings()).await;
     let (script, meter) = (Arc::<WorkflowScript>::default(), Arc::new(Meter::new()));
     let ring = SharedRing::new(KeyRing::generate());
@@ -113,7 +117,12 @@ pub(crate) async fn runtimes() -> RuntimesFixture {
         meter,
         settings: settings(),
         bearers: None,
-        endpoints: vec![Arc::new(RuntimesApi { catalog: CATALOG.clone(), osb: OsbSettings::default() })],
+        endpoints: vec![Arc::new(RuntimesApi {
+            catalog: CATALOG.clone(),
+            osb,
+            backends: None,
+            runtimes: Arc::default(),
+        })],
         workflows: None,
         diagnostics: server::Diagnostics::default(),
         closing: base.closing.clone(),
@@ -182,6 +191,7 @@ impl RuntimesFixture {
         let seen = row.map_or(Expect::Absent, |row| Expect::Version(row.version));
         self.all_will(then);
         let command = Command {
+            name: None,
             workflow: workflow.to_owned(),
             tenant: "acme".into(),
             resource: Some(name.clone()),

@@ -155,6 +155,7 @@ async fn events_of_another_node_are_found_by_looking() {
     .build();
     other.start(None).await.unwrap();
     let command = engine::Command {
+        name: None,
         workflow: "test.letters".into(),
         tenant: "default".into(),
         resource: None,

@@ -80,3 +80,32 @@ async fn the_last_admin_cannot_be_deleted_and_an_expired_one_does_not_count() {
     assert_eq!(deleted.status, 204);
     world.get("/tokens").await.is(401, "unauthenticated");
 }
+
+#[tokio::test]
+async fn who_manages_one_team_removes_no_one_who_may_do_more() {
+    let world = world().await;
+    let lead = ["administer:*", "submit:red.*", "read:red.*"];
+    for (name, role, grants) in [
+        ("boss", "admin", json!([])),
+        ("blue", "limited", json!(["submit:blue.*"])),
+        ("plat", "broker", json!([])),
+    ] {
+        let made = world.post("/tokens", json!({"name": name, "role": role, "grants": grants})).await;
+        assert_eq!(made.status, 201, "{}", made.text);
+    }
+    let red = json!({"name": "red", "role": "limited", "grants": ["submit:red.db"]});
+    assert_eq!(world.post("/tokens", red).await.status, 201);
+    for (name, role, grants) in [("eva", "admin", json!([])), ("rob", "limited", json!(["read:red.*"]))] {
+        let user = json!({"name": name, "role": role, "grants": grants, "password": "correct horse battery"});
+        assert_eq!(world.post("/users", user).await.status, 201);
+    }
+    let delete = async |path: &str| world.call("DELETE", path).granted(&lead).send().await;
+    for path in ["/tokens/boss", "/tokens/blue", "/tokens/plat", "/tokens/oscar", "/users/eva"] {
+        delete(path).await.is(403, "forbidden");
+    }
+    delete("/tokens/none").await.is(404, "token-not-found");
+    delete("/users/none").await.is(404, "user-not-found");
+    for path in ["/tokens/red", "/users/rob"] {
+        assert_eq!(delete(path).await.status, 204, "{path}");
+    }
+}

@@ -70,7 +70,12 @@ pub(crate) fn endpoints() -> Vec<Arc<dyn Endpoints>> {
 
 pub(crate) fn endpoints_with(launch: Option<LaunchApiParts>) -> Vec<Arc<dyn Endpoints>> {
     vec![
-        Arc::new(RuntimesApi { catalog: Arc::new(Catalog::built_in()), osb: OsbSettings::default() }),
+        Arc::new(RuntimesApi {
+            catalog: Arc::new(Catalog::built_in()),
+            osb: OsbSettings::default(),
+            backends: None,
+            runtimes: Arc::default(),
+        }),
         Arc::new(ServerlessApi(None)),
         Arc::new(LaunchApi(launch)),
     ]

@@ -32,9 +32,9 @@ impl Browser {
         let page = self.get("/console/me").await;
         let page = if page.status == 200 { page } else { self.get("/console/sign-in").await };
         let word =
-            page.text.split("name=\"_word\"").nth(1).and_then(|rest| attribute(rest, "value")).unwrap();
-        let own = [("_word".to_owned(), word)];
-        let fields = own.iter().chain(fields.iter().filter(|(name, _)| name != "_word"));
+            page.text.split("name=\"_csrf\"").nth(1).and_then(|rest| attribute(rest, "value")).unwrap();
+        let own = [("_csrf".to_owned(), word)];
+        let fields = own.iter().chain(fields.iter().filter(|(name, _)| name != "_csrf"));
         let encoded = |text: &str| utf8_percent_encode(text, NON_ALPHANUMERIC).to_string();
         let pairs: Vec<String> =
             fields.map(|(name, value)| format!("{}={}", encoded(name), encoded(value))).collect();

@@ -80,9 +80,10 @@ async fn a_page_of_another_repository_has_its_line_in_the_menu_and_the_same_shel
     let menu = page.text.split("<nav class=\"menu\"").nth(1).unwrap().split("</nav>").next().unwrap();
     let lines = menu.split("<a href=\"").skip(1).map(|rest| rest.split('"').next().unwrap());
     let lines: Vec<&str> = lines.collect();
-    let expected = ["", "/launches", "/images", "/inventory", "/lamps", "/runtimes", "/serverless"];
+    let expected =
+        ["", "/launches", "/images", "/inventory", "/lamps", "/runtimes", "/upgrades", "/serverless"];
     let expected: Vec<String> = expected.map(|path| format!("/console{path}")).into();
-    assert_eq!(lines[lines.iter().position(|line| *line == "/console").unwrap()..][..7], expected);
+    assert_eq!(lines[lines.iter().position(|line| *line == "/console").unwrap()..][..8], expected);
     assert!(menu.contains("<a href=\"/console/lamps\" aria-current=\"page\">"), "{menu}");
     assert!(page.text.contains("<h1>&#60;kitchen&#62;</h1>"), "{}", page.text);
     assert!(!signed_in(&world, Role::Reader).await.get("/console").await.text.contains("/console/lamps"));

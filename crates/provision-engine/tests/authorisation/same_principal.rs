@@ -28,6 +28,8 @@ fn identities() -> Vec<Vec<SignInMethod>> {
         json!({"org_id": "alpha", "permissions": ["provisioning:pubkey:read"]}),
         json!({"org_id": "alpha", "permissions": []}),
         json!({"org_id": "alpha", "groups": ["strangers"]}),
+        json!({"org_id": "alpha", "groups": ["red"]}),
+        json!({"org_id": "alpha", "groups": ["red", "viewer"]}),
         json!({"org_id": "alpha"}),
         json!({"org_id": "a b", "groups": ["launcher"]}),
         json!({"org_id": "", "permissions": all}),

@@ -73,7 +73,7 @@ async fn a_session_by_password_ends_with_the_password_and_has_the_role_of_the_us
     let secret = browser.session().unwrap().to_owned();
     let row = world.store.sessions(Some("reader"), 1).await.unwrap().remove(0);
     let user = world.store.find_user("reader").await.unwrap().unwrap();
-    let change = |hash: &str| UserChange { role: None, hash: Some(hash.to_owned()) };
+    let change = |hash: &str| UserChange { grants: None, role: None, hash: Some(hash.to_owned()) };
     // The session of a browser that signed in while the password was changed is written after the change.
     assert!(world.store.change_user("reader", &change("another")).await.unwrap().is_done());
     world.store.add_session(&row).await.unwrap();

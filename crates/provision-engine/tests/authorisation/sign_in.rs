@@ -16,7 +16,7 @@ async fn visit(world: &AuthFixture) -> (String, String) {
     let page = Request::get("/console/sign-in").body(Body::empty()).unwrap();
     let page = Reply::read(world.console.clone().oneshot(page).await.unwrap()).await;
     let cookie = page.cookies[0].split(';').next().unwrap().to_owned();
-    let word = page.text.split("name=\"_word\"").nth(1).and_then(|rest| attribute(rest, "value")).unwrap();
+    let word = page.text.split("name=\"_csrf\"").nth(1).and_then(|rest| attribute(rest, "value")).unwrap();
     (cookie, word)
 }
 
@@ -27,7 +27,7 @@ async fn attempt(
     name: &str,
     password: &str,
 ) -> Reply {
-    let form = format!("_word={word}&name={name}&password={}", password.replace(' ', "+"));
+    let form = format!("_csrf={word}&name={name}&password={}", password.replace(' ', "+"));
     let request = Request::post("/console/sign-in")
         .header("cookie", cookie)
         .header("content-type", "application/x-www-form-urlencoded")

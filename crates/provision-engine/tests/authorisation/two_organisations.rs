@@ -225,7 +225,7 @@ async fn crawl(browser: &mut Browser) -> (BTreeMap<String, String>, BTreeSet<Pag
         let is_action =
             |form: &PageForm| form.is_post && !OWN_SESSION.iter().any(|own| form.action.starts_with(own));
         all.extend(forms(&reply.text).into_iter().filter(is_action).map(|mut form| {
-            form.fields.retain(|(name, _)| name != "_word");
+            form.fields.retain(|(name, _)| name != "_csrf");
             form
         }));
         pages.insert(path, reply.text);

@@ -9,7 +9,7 @@ use std::time::Duration;
 use ::api::Permission;
 use ::launch::api::LaunchApi;
 use ::launch::api::{LaunchApiParts, Permissions};
-use ::launch::model::accounts::{DefaultSource, SourceDirectory};
+use ::launch::model::sources::{DefaultSource, SourceDirectory};
 use ::launch::model::{LaunchSettings, Launches};
 use ::runtimes::api::RuntimesApi;
 use ::runtimes::api::osb::OsbSettings;
@@ -42,6 +42,8 @@ pub(crate) const PROXY: &str = "10.1.2.3:4711";
 /// On whose behalf credentials of the server itself act.
 pub(crate) const SERVER_ORG: &str = "default";
 pub(crate) const PASSWORD: &str = "correct horse battery";
+/// What the principals of the role limited have, and the group `red`.
+const GRANTS: [&str; 2] = ["read:launch*", "submit:launch"];
 
 pub(crate) struct AuthFixture {
     pub(crate) sandbox: Sandbox,
@@ -139,7 +141,12 @@ pub(crate) fn pages() -> Pages {
 /// What all products add.
 pub(crate) fn endpoints(launch: Option<LaunchApiParts>) -> Vec<Arc<dyn Endpoints>> {
     vec![
-        Arc::new(RuntimesApi { catalog: Arc::new(Catalog::built_in()), osb: OsbSettings::default() }),
+        Arc::new(RuntimesApi {
+            catalog: Arc::new(Catalog::built_in()),
+            osb: OsbSettings::default(),
+            backends: None,
+            runtimes: Arc::default(),
+        }),
         Arc::new(ServerlessApi(None)),
         Arc::new(LaunchApi(launch)),
     ]
@@ -160,7 +167,8 @@ impl AuthFixture {
             .workflow(::launch::workflows::launch::plan(&launches))
             .workflow(::launch::workflows::termination::plan(&launches))
             .build();
-        let settings = OidcSettings::new(issuer.url.clone(), AUDIENCE);
+        let grants = GRANTS.map(|grant| ("red".to_owned(), grant.parse().unwrap())).to_vec();
+        let settings = OidcSettings::new(issuer.url.clone(), AUDIENCE).with_grants(grants);
         let client = CodeFlowSettings {
             client_id: AUDIENCE.to_owned(),
             client_secret: None,
@@ -174,7 +182,7 @@ impl AuthFixture {
             ..LaunchApiParts::new(launches)
         };
         let mut own = BTreeMap::new();
-        for role in Role::ALL {
+        for role in Role::ALL.into_iter().filter(|role| *role != Role::Limited) {
             let token = tokens::issue(&*store, role.as_str(), role, clock.now(), None).await.unwrap();
             own.insert(role, token.expose_secret().to_owned());
         }
@@ -198,18 +206,28 @@ impl AuthFixture {
             settings: ConsoleSettings::default(),
             pages: pages(),
         });
-        let world =
+        let mut world =
             AuthFixture { sandbox, engine, store, clock, issuer, rbac, api, inside, console, tokens: own };
+        world.add_people().await;
+        world
+    }
+
+    /// A token with grants, and a user of each role.
+    async fn add_people(&mut self) {
+        let limited = json!({"name": "limited", "role": "limited", "grants": GRANTS});
+        let made = self.call("POST", "/tokens", Some(&limited), &[self.bearer(Role::Admin)]).await;
+        assert_eq!(made.status, 201, "{}", made.text);
+        self.tokens.insert(Role::Limited, made.json["token"].as_str().unwrap().to_owned());
         for role in Role::ALL.into_iter().filter(|role| *role != Role::Broker) {
-            let user = json!({"name": role.as_str(), "role": role, "password": PASSWORD});
-            let made = world.call("POST", "/users", Some(&user), &[world.bearer(role)]).await;
+            let grants: &[&str] = if role == Role::Limited { &GRANTS } else { &[] };
+            let user = json!({"name": role.as_str(), "role": role, "grants": grants, "password": PASSWORD});
+            let made = self.call("POST", "/users", Some(&user), &[self.bearer(role)]).await;
             assert_eq!(made.status, if role == Role::Admin { 201 } else { 403 }, "{}", made.text);
             if role != Role::Admin {
-                let made = world.call("POST", "/users", Some(&user), &[world.bearer(Role::Admin)]).await;
+                let made = self.call("POST", "/users", Some(&user), &[self.bearer(Role::Admin)]).await;
                 assert_eq!(made.status, 201, "{}", made.text);
             }
         }
-        world
     }
 
     /// Seconds since 1970.

@@ -60,7 +60,7 @@ fn a_runtime_is_made_from_a_form_bound_and_taken_down() {
 
     // What is missing is said where it is missing.
     page_driver.click_on("main form.card button.primary", "Create");
-    page_driver.until_text("main", "Something is missing or not allowed.");
+    page_driver.until_text("main", "Please fix the highlighted fields.");
     page_driver.error_texts();
     look(&page_driver, "runtimes-new-corrected");
     page_driver.fill("main form.card input[id$='name']", "first");
@@ -82,23 +82,23 @@ fn a_runtime_is_made_from_a_form_bound_and_taken_down() {
     look(&page_driver, "operation-overrides");
     page_driver.go(&here);
 
-    page_driver.click_on(".deeds a", "Bind");
-    page_driver.click_on("main form button", "Make credentials");
+    page_driver.click_on(".page-actions a", "Bind");
+    page_driver.click_on("main form button", "Create credentials");
     page_driver.until_text("h1", "Credentials");
     page_driver.click_on("main summary", "Show it");
     page_driver.until_text("main pre", "apiVersion");
     page_driver.click_on("main a", "Back to the runtime");
 
     // Credentials that are out there keep it.
-    page_driver.click_on(".deeds button", "Deprovision");
+    page_driver.click_on(".page-actions button", "Deprovision");
     page_driver.click_on("dialog button", "Deprovision");
     page_driver.until_text(".flash.bad", "unbind it first");
     page_driver.click_on("main button.danger", "Unbind");
     page_driver.click_on("dialog button", "Unbind");
-    page_driver.until_text("#now", "There are none.");
-    page_driver.click_on(".deeds button", "Deprovision");
+    page_driver.until_text("#now", "No bindings.");
+    page_driver.click_on(".page-actions button", "Deprovision");
     page_driver.click_on("dialog button", "Deprovision");
-    page_driver.until_text("#now", "Gone");
+    page_driver.until_text("#now", "Deleted");
     page_driver.expect_no_error();
 }
 
@@ -132,13 +132,13 @@ fn someone_new_is_let_in_changes_their_password_and_is_let_out() {
     page_driver.fill("#name", "grace");
     page_driver.select("#role", "reader");
     page_driver.fill("#password", "short");
-    page_driver.click_on("section button.primary", "Add");
+    page_driver.click_on("section button.primary", "Create user");
     page_driver.until_text("#password-error", "12");
     assert_eq!(page_driver.value("#name"), "grace", "what was typed is still there");
     page_driver.error_texts();
     page_driver.fill("#password", "a long enough sentence");
-    page_driver.click_on("section button.primary", "Add");
-    page_driver.until_text("main", "grace is made");
+    page_driver.click_on("section button.primary", "Create user");
+    page_driver.until_text("main", "User grace created");
 
     let other = PageDriver::new(&fixture.url);
     other.go("/console");
@@ -157,7 +157,7 @@ fn someone_new_is_let_in_changes_their_password_and_is_let_out() {
     // The user who is removed sees nothing more, without doing anything.
     page_driver.go("/console/admin/people");
     page_driver.click_on("main button.danger", "grace");
-    page_driver.click_on("dialog button", "Remove");
+    page_driver.click_on("dialog button", "Delete");
     other.until_text("h1", "Sign in");
 }
 
@@ -167,8 +167,8 @@ fn a_token_is_shown_once_and_works_until_it_is_deleted() {
     page_driver.go("/console/admin/tokens");
     page_driver.fill("#name", "dashboard");
     page_driver.select("#role", "reader");
-    page_driver.click_on("section button.primary", "Make a token");
-    page_driver.until_text("main", "The token dashboard");
+    page_driver.click_on("section button.primary", "Create token");
+    page_driver.until_text("main", "Token dashboard created");
     page_driver.click_on("main summary", "Show it");
     let token = page_driver.text(".reveal pre");
     assert!(token.starts_with("pe_"), "{token}");

@@ -121,7 +121,12 @@ pub(crate) fn expect_machines(fixture: &BrowserFixture, page_driver: &PageDriver
     assert_eq!((&made["state"], instances.len()), (&json!("succeeded"), count), "{made}");
     for instance in instances {
         let address = instance["detail"]["public_ipv4"].as_str().unwrap();
-        page_driver.until_text("main", &format!("ssh ec2-user@{address}"));
+        let user = match made["provider"].as_str().unwrap() {
+            "azure" => "azureuser",
+            "gcp" => "gcp-user",
+            _ => "ec2-user",
+        };
+        page_driver.until_text("main", &format!("ssh {user}@{address}"));
         let answer = call(Method::GET, &format!("http://{address}:8000/"), None);
         assert_eq!(answer["guest"]["instance"], instance["instance_id"], "{answer}");
     }

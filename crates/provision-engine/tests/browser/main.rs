@@ -4,6 +4,7 @@
 mod actions;
 mod axe;
 mod browser;
+mod clouds;
 mod crash;
 mod crawl;
 mod faults;

@@ -19,7 +19,7 @@ fn copy(fixture: &BrowserFixture) {
             "with recursive n(i) as (select 1 union all select i + 1 from n where i + 1 < ?1)
              insert into archive select unhex('01900000' || printf('%04x', i / 65536) || '7000' || '8000' || printf('%012x', i)),
                 workflow, tenant, resource, params, phase, created_at - i * 1000, deadline_at, finished_at, reason,
-                memory, memory_seq, epoch
+                memory, memory_seq, epoch, name
              from archive, n",
             params![MANY],
         )

@@ -130,7 +130,7 @@ impl PageDriver {
     /// The word that the forms of this page carry.
     #[track_caller]
     pub(crate) fn word(&self) -> String {
-        self.value("input[name=_word]")
+        self.value("input[name=_csrf]")
     }
 
     /// Sends a form that the page does not have; answers the status and the text.

@@ -12,7 +12,7 @@ use crate::stage::DataDirectory;
 const SECTIONS: [&[&str]; 4] = [
     &["/console/operations", "/console/workflows"],
     &["/console/launch", "/console/launches", "/console/images", "/console/inventory"],
-    &["/console/runtimes", "/console/serverless"],
+    &["/console/runtimes", "/console/upgrades", "/console/serverless"],
     &["/console/admin", "/console/me", "/console/try"],
 ];
 
@@ -102,10 +102,14 @@ fn the_pages_about_runtimes_are_for_everyone() {
     let how = ["--param", "name=first", "--param", "region=westeurope"];
     fixture.place.expect(0, &[&create[..], &how[..]].concat());
     fixture.place.expect(0, &["serverless", "create", "--faas", "Function", "--wait"]);
+    let upgrade = ["upgrades", "start", "--cluster", "1.22.9", "--include", "plan=azure", "--wait"];
+    fixture.place.expect(0, &upgrade);
     let page_driver = PageDriver::new(&fixture.url);
     page_driver.sign_in(&fixture.token);
     let starts = SECTIONS[2].iter().map(|section| (*section).to_owned()).collect::<Vec<_>>();
     let found = crawl(&page_driver, SECTIONS[2], &starts);
+    let is_upgrade = |page: &String| page.starts_with("/console/upgrades/") && !page.ends_with("/new");
+    assert!(found.iter().any(is_upgrade), "{found:?}");
     for kind in ["/console/runtimes/one", "/console/runtimes/new/one", "/console/serverless/one"] {
         assert!(found.contains(kind), "{kind}: {found:?}");
     }

@@ -73,9 +73,9 @@ const FORMS: [(&str, &str); 42] = [
     ("runtimes/first/bind", ""),
     ("runtimes/first/unbind", "binding={binding}"),
     ("runtimes/first/deprovision", ""),
-    ("runtimes/first/rescue", "deed=repair&reason=by+hand"),
-    ("runtimes/first/rescue", "deed=expire&reason=by+hand"),
-    ("runtimes/first/rescue", "deed=force&reason=by+hand"),
+    ("runtimes/first/rescue", "action=repair&reason=by+hand"),
+    ("runtimes/first/rescue", "action=expire&reason=by+hand"),
+    ("runtimes/first/rescue", "action=force&reason=by+hand"),
     ("serverless/new", "flavour=Function"),
     ("serverless/{serverless}/resize", "f_memory=256"),
     ("serverless/{serverless}/delete", ""),
@@ -210,7 +210,7 @@ fn who_may_only_read_changes_nothing_with_any_form() {
         };
         let (path, fields) = (format!("/console/{}", filled(path)), filled(fields));
         let (status, page) =
-            page_driver.post(&path, &json!(format!("{fields}&confirmed=yes&_word={}", page_driver.word())));
+            page_driver.post(&path, &json!(format!("{fields}&confirmed=yes&_csrf={}", page_driver.word())));
         let told = told(status, &page);
         assert!(SENTENCES.iter().any(|part| told.contains(part)), "{path}: {status} {told:?} on {page}");
     }

@@ -43,7 +43,7 @@ fn a_serverless_runtime_is_made_with_the_form_grows_and_is_deleted() {
     page_driver.fill("#f_disk", "2048");
     page_driver.click_on("main form.card button", "Create");
     page_driver.until_text("#f_memory-error", "It must be a whole number");
-    page_driver.until_text(".flash.bad", "It says so at the fields.");
+    page_driver.until_text(".flash.bad", "Please fix the highlighted fields.");
     let kept = ["#name", "#flavour", "#f_memory", "#f_disk"].map(|field| page_driver.value(field));
     assert_eq!(kept, ["mine", "Function", "a lot", "2048"], "what was typed is still there");
     page_driver.error_texts();
@@ -64,7 +64,7 @@ fn a_serverless_runtime_is_made_with_the_form_grows_and_is_deleted() {
     page_driver.until_text("#now", made["FAAS"]["ENDPOINT"].as_str().unwrap());
     assert!(page_driver.script("return window.isTheSame === true", &[]) == true);
 
-    page_driver.click_on(".deeds a", "Resize");
+    page_driver.click_on(".page-actions a", "Resize");
     assert_eq!(page_driver.value("#f_memory"), "256");
     page_driver.fill("#f_memory", "0");
     page_driver.fill("#f_cpu", "2");
@@ -81,7 +81,7 @@ fn a_serverless_runtime_is_made_with_the_form_grows_and_is_deleted() {
     let grown = truth(&fixture, &id);
     assert_eq!((&grown["FAAS"]["MEMORY"], &grown["FAAS"]["CPU"]), (&json!(512), &json!(2)), "{grown}");
 
-    page_driver.click_on(".deeds button", "Delete");
+    page_driver.click_on(".page-actions button", "Delete");
     page_driver.until_text("dialog", "lost for ever");
     page_driver.click_on("dialog button", "Delete");
     page_driver.until_text("h1", "Deleting a serverless runtime");

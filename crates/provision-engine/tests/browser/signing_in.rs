@@ -116,11 +116,11 @@ fn a_form_without_the_word_of_its_page_is_refused() {
     page_driver.go(&format!("/console/operations/{id}"));
     let path = format!("/console/operations/{id}/ask/cancel");
     for word in ["", "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"] {
-        let (status, said) = page_driver.post(&path, &json!({ "confirmed": "yes", "_word": word }));
+        let (status, said) = page_driver.post(&path, &json!({ "confirmed": "yes", "_csrf": word }));
         assert_eq!(status, 403, "{said}");
     }
     assert_eq!(fixture.phase(&id), "waiting");
-    let (status, _) = page_driver.post(&path, &json!({ "confirmed": "yes", "_word": page_driver.word() }));
+    let (status, _) = page_driver.post(&path, &json!({ "confirmed": "yes", "_csrf": page_driver.word() }));
     assert_eq!(status, 200);
     fixture.until_phase(&id, "cancelled");
 }

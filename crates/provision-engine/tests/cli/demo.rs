@@ -60,10 +60,38 @@ fn the_demonstration_launches_what_it_built_and_takes_back_what_failed() {
     assert_eq!(ledger["key_pairs"], json!({"made": 2, "taken_back": 1, "standing": 1, "repeats": 0}));
     let told = report["operations"].as_array().unwrap().iter().filter(|one| one["workflow"] == "launch");
     let told: Vec<(&Value, &Value)> = told.map(|one| (&one["name"], &one["phase"])).collect();
-    assert_eq!(told, [(&json!("Apollo"), &json!("succeeded")), (&json!("Icarus"), &json!("undone"))]);
+    let [good, undone] = [json!("succeeded"), json!("undone")];
+    let names = ["Apollo", "Icarus", "Aeolus", "Iris", "Phaethon"].map(|name| json!(name));
+    let expected: Vec<(&Value, &Value)> = names.iter().zip([&good, &undone, &good, &good, &undone]).collect();
+    assert_eq!(told, expected);
     assert!(ran.err.contains("building, "), "the build is not seen to go on: {}", ran.err);
-    assert_eq!(ran.err.matches(" answers at 127.").count(), 2, "{}", ran.err);
+    assert_eq!(ran.err.matches(" answers at 127.").count(), 6, "{}", ran.err);
     assert!(ran.err.contains("VcpuLimitExceeded"), "{}", ran.err);
+}
+
+#[test]
+fn the_demonstration_launches_on_three_clouds_and_leaves_nothing_where_room_is_missing_late() {
+    let ran = DataDirectory::new().expect(0, &["demo", "-o", "json"]);
+    let report: Value = serde_json::from_str(&ran.out).unwrap();
+    let stands = |kind: &str| report["ledger"][kind]["standing"].as_u64().unwrap();
+    for kind in ["azure_instances", "azure_nics", "azure_addresses", "azure_disks", "google_instances"] {
+        assert_eq!(stands(kind), 2, "{kind}: {report}");
+    }
+    for kind in ["azure_security_groups", "azure_networks", "azure_groups"] {
+        assert_eq!(stands(kind), 1, "{kind}: {report}");
+        assert!(report["ledger"][kind]["taken_back"].as_u64().unwrap() >= 1, "{kind} of the other: {report}");
+    }
+    assert!(
+        report["ledger"]["azure_instances"]["made"].as_u64().unwrap() > 2,
+        "it failed too early: {report}"
+    );
+    assert!(ran.err.contains("Phaethon: AllocationFailed"), "{}", ran.err);
+    let of_clouds = ran.err.split("launches at Azure and Google").nth(1).unwrap();
+    let asides = of_clouds.lines().filter(|line| !line.contains("  Aeolus ") && !line.contains("  Iris "));
+    let wide = asides
+        .take_while(|line| !line.contains("next steps"))
+        .find(|line| line.chars().count() > 80 && !line.starts_with("  Phaethon "));
+    assert_eq!(wide, None, "wider than a terminal");
 }
 
 #[test]

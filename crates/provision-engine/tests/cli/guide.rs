@@ -2,17 +2,22 @@
 
 use std::process::Command;
 
-use crate::stage::DataDirectory;
+use crate::stage::{DataDirectory, ServerProcess};
 
 const RUNTIMES: &str = include_str!("../../../../docs/guide/runtimes.md");
+const UPGRADES: &str = include_str!("../../../../docs/guide/upgrades.md");
 const SERVERLESS: &str = include_str!("../../../../docs/guide/serverless.md");
 const LAUNCH: &str = include_str!("../../../../docs/guide/launch.md");
 const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/runtime.yaml");
 
 /// Runs all lines of shell of a guide against a server of its own, and answers what they print.
 fn play(guide: &str, data_in_guide: &str) -> String {
+    play_on(|place| place.serve(&[]), guide, data_in_guide)
+}
+
+fn play_on(serve: fn(&DataDirectory) -> ServerProcess, guide: &str, data_in_guide: &str) -> String {
     let place = DataDirectory::new();
-    let server = place.serve(&[]);
+    let server = serve(&place);
     let data = place.path("data");
     let blocks = guide.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next());
     let script = blocks.fold(String::from("set -eu\n"), |script, block| script + block);
@@ -39,6 +44,31 @@ fn the_lines_about_runtimes_lead_from_the_catalog_to_410() {
 }
 
 #[test]
+fn the_lines_about_upgrades_lead_from_a_dry_run_to_three_upgraded_runtimes() {
+    let out = play(UPGRADES, "/tmp/upgrades");
+    assert!(out.contains("kubernetes 1.21.5"), "the dry run names the configured version: {out}");
+    let paused = out.lines().find(|line| line.starts_with("paused")).unwrap_or_default();
+    assert_eq!(
+        paused.split_whitespace().collect::<Vec<_>>(),
+        ["paused", "2", "0", "1", "0", "0", "0"],
+        "{out}"
+    );
+    assert!(out.contains("\"succeeded\":3") && out.contains("1.22.9"), "{out}");
+}
+
+#[test]
+fn the_lines_about_runtimes_work_with_infrastructure_manager_too() {
+    let serve = |place: &DataDirectory| {
+        let config = place.path("config.yaml");
+        std::fs::write(&config, "runtime: {backend: infrastructure-manager}\n").unwrap();
+        place.serve(&["--sandbox", "--config", config.to_str().unwrap()])
+    };
+    let out = play_on(serve, RUNTIMES, "/tmp/runtimes");
+    assert!(out.contains("\"kubeconfig\""), "{out}");
+    assert_eq!(out.lines().last(), Some("410"), "{out}");
+}
+
+#[test]
 fn the_lines_about_serverless_runtimes_lead_from_a_request_to_an_answer_and_to_404() {
     let out = play(SERVERLESS, "/tmp/serverless");
     let lines: Vec<&str> = out.lines().collect();
@@ -59,7 +89,10 @@ fn the_lines_about_launches_end_with_the_same_machines_under_all_four_profiles()
     // One machine of the command line, two of the reservation, and two of each profile.
     let machines = out.lines().find(|line| line.starts_with("{\"data\":") && line.contains("checked_at"));
     assert_eq!(machines.map(|line| line.matches("\"state\":\"running\"").count()), Some(11), "{out}");
-    assert!(out.contains("ssh ec2-user@127."), "{out}");
+    for user in ["ec2-user", "azureuser", "gcp-user"] {
+        assert!(out.contains(&format!("ssh {user}@127.")), "{user}: {out}");
+    }
+    assert_eq!(out.matches("ssh azureuser@127.").count(), 3, "two of an image and one of a build: {out}");
     assert!(out.lines().any(|line| line == "409"), "{out}");
 }
 

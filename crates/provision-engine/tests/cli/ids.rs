@@ -94,6 +94,34 @@ fn a_shell_is_told_what_fits() {
     assert!(words(&["operations", "submit", "--ti"]).contains(&"--timeout".to_owned()));
     assert!(words(&["-o", "js"]).contains(&"json".to_owned()));
     assert!(!words(&[""]).contains(&"complete".to_owned()), "it is for scripts");
+    let program = std::path::Path::new(env!("CARGO_BIN_EXE_provision-engine")).parent().unwrap();
+    let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
+    let in_shell = |shell: &str, script: &str| {
+        let mut shell = std::process::Command::new(shell);
+        let ran = shell.args(["-c", script]).env("PATH", &path).env("HOME", place.path("")).output().unwrap();
+        assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+        String::from_utf8(ran.stdout).unwrap().trim().to_owned()
+    };
+    // What zsh would offer: the function is called as its completion calls it, and its answers are printed.
+    let zsh = |words: &str| {
+        format!(
+            "compdef() {{ }}; _describe() {{ print -rl -- \"${{(@P)2}}\" ${{3-}} }}; _files() {{ print files }}; \
+             source <(provision-engine completions zsh); words=({words}); CURRENT=${{#words}}; _provision-engine"
+        )
+    };
+    for (words, expected) in [
+        ("provision-engine operations submit demo.h", "demo.hello:"),
+        ("provision-engine operations submit demo.hello --param n", "name=:"),
+        ("provision-engine operations submit demo.hello --param fail=t", "fail=true:"),
+        ("provision-engine oper", "operations:"),
+    ] {
+        let said = (0..10).map(|_| in_shell("zsh", &zsh(words))).find(|said| said != "files").unwrap();
+        assert!(said.starts_with(expected), "{words}: {said}");
+        // A param is not finished at its `=`, so no space follows.
+        assert_eq!(said.ends_with("-S"), expected == "name=:", "{words}: {said}");
+    }
+    let said = in_shell("zsh", &zsh("provision-engine operations submit demo.hello --params ./f"));
+    assert_eq!(said, "files", "where nothing fits, zsh offers files");
     server.stop();
     assert!(once(&["operations", "show", ""]).is_empty(), "no server, no error");
     // Bash takes words apart at `=` and completes what stands behind it.
@@ -105,16 +133,8 @@ fn a_shell_is_told_what_fits() {
              && _provision-engine && echo \"${{COMPREPLY[@]}}\""
         )
     };
-    let program = std::path::Path::new(env!("CARGO_BIN_EXE_provision-engine")).parent().unwrap();
-    let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
-    let in_bash = |words: &str| {
-        let mut shell = std::process::Command::new("bash");
-        let ran =
-            shell.args(["-c", &bash(words)]).env("PATH", &path).env("HOME", place.path("")).output().unwrap();
-        String::from_utf8(ran.stdout).unwrap().trim().to_owned()
-    };
     for (words, expected) in [("provision-engine operations submit demo", "demo.hello"), (params, "true")] {
-        let said = (0..10).map(|_| in_bash(words)).find(|said| !said.is_empty());
+        let said = (0..10).map(|_| in_shell("bash", &bash(words))).find(|said| !said.is_empty());
         assert_eq!(said.as_deref(), Some(expected));
     }
 }

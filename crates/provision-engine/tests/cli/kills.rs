@@ -11,6 +11,7 @@ mod own_workflow_saves;
 mod random;
 mod runtimes;
 mod serverless;
+mod upgrades;
 mod zombie;
 
 use testing::private_postgres::{PrivatePostgres, PrivatePostgresOptions};

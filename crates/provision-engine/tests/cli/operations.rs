@@ -58,7 +58,7 @@ fn a_wait_tells_success_failure_and_the_end_of_patience_apart() {
     place.expect(4, &["operations", "watch", id, "--timeout", "200ms"]);
 
     let bad = place.expect(3, &["operations", "submit", "demo.hello", "--param", "fail=true", "--watch"]);
-    assert!(bad.out.lines().last().unwrap().contains("taken back"), "{bad:?}");
+    assert!(bad.out.lines().last().unwrap().contains("undone"), "{bad:?}");
     place.expect(3, &["operations", "watch", &place.submit(&["--param", "fail=true"])]);
 }
 
@@ -86,6 +86,9 @@ fn an_operation_is_paused_resumed_cancelled_and_retried() {
     }
     let undone = place.submit(&["--param", "fail=true"]);
     place.wait_for_phase(&undone, "undone");
+    let shown = place.expect(0, &["operations", "show", &undone]).out;
+    assert!(shown.contains("not run") && !shown.contains("pending"), "no step is still to come: {shown}");
+    place.wait_for_phase(&undone, "undone");
     let retried = place.expect(3, &["operations", "retry", &undone, "--wait"]);
     assert!(retried.err.contains("is undone"), "{retried:?}");
     // One that refuses does not keep the others from being asked.
@@ -105,6 +108,10 @@ fn a_busy_resource_is_a_conflict_unless_it_may_queue() {
     let refused = place.expect(5, &submit);
     assert!(refused.err.contains("code: resource-busy") && refused.err.contains(&first), "{refused:?}");
     let queued = place.expect(0, &[&submit[..], &["--queue", "-o", "name"]].concat()).out;
+    let shown = place.expect(0, &["operations", "show", queued.trim()]).out;
+    assert!(shown.contains("pending") && !shown.contains("running"), "no step runs yet: {shown}");
+    let journal = place.expect(0, &["operations", "journal", queued.trim()]).out;
+    assert!(journal.contains("the first step is greet") && !journal.contains("starts"), "{journal}");
     place.expect(0, &["operations", "cancel", &first, "--wait"]);
     place.wait_for_phase(queued.trim(), "succeeded");
 }

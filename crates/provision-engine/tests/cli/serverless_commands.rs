@@ -311,7 +311,7 @@ fn the_demonstration_calls_a_function_and_leaves_nothing_of_it() {
         .map(|one| one["workflow"].as_str().unwrap())
         .collect();
     assert_eq!(told, ["serverless.create", "serverless.update", "serverless.delete"]);
-    for part in [r#""res":"Hermes""#, "256 MB now", "404", "0 standing"] {
+    for part in [r#"it returns "Hermes""#, "256 MB now", "404", "0 standing"] {
         assert!(ran.err.contains(part), "{part}: {}", ran.err);
     }
 }

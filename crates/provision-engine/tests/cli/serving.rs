@@ -76,6 +76,17 @@ fn with_no_configuration_at_all_the_demonstration_works() {
     assert!(place.expect(0, &["explain", &id]).out.contains("resting for 600000 ms"));
     place.expect(0, &["operations", "cancel", &id, "--wait"]);
     assert_eq!(place.phase(&id), "cancelled");
+    let ended = server.stop();
+    assert!(!ended.err.contains("WARN"), "the sandbox outlives its clients: {}", ended.err);
+}
+
+#[test]
+fn the_console_is_announced_where_browsers_find_it() {
+    let place = DataDirectory::new();
+    let place = place.env("PROVISION_ENGINE_CONSOLE__PUBLIC_URL", "https://example.com/engine/");
+    let server = place.serve(&["--sandbox"]);
+    let said = until("the welcome", || Some(server.going.err()).filter(|text| text.contains("stop it:")));
+    assert!(said.contains("console         https://example.com/engine/ ("), "{said}");
 }
 
 #[test]

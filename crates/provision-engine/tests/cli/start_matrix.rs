@@ -221,9 +221,9 @@ fn what_was_created_through_the_sandbox_ends_with_it() {
     let session = one_click(&url);
     let cookies = format!("Cookie: {session}");
     let page = curl(&["-H", &cookies, &format!("{url}/console/admin/tokens")]);
-    let word = page.split("name=\"_word\" value=\"").nth(1).unwrap().split('"').next().unwrap();
+    let word = page.split("name=\"_csrf\" value=\"").nth(1).unwrap().split('"').next().unwrap();
     let form =
-        ["-H", &cookies, "--data-urlencode", &format!("_word={word}"), "-d", "name=mine&role=admin&lives="];
+        ["-H", &cookies, "--data-urlencode", &format!("_csrf={word}"), "-d", "name=mine&role=admin&lives="];
     let made = curl(&[&form[..], &[&format!("{url}/console/admin/tokens")]].concat());
     let token =
         made.split("data-copy=\"").nth(1).unwrap_or_else(|| panic!("{made}")).split('"').next().unwrap();

@@ -43,6 +43,7 @@ fn tables_fit_into_eighty_columns_and_are_whole_elsewhere() {
     }
     let (_, narrow) = place.typed(&["operations", "list"], &[]);
     assert!(narrow.contains(&id[28..]) && !narrow.contains(&id), "a short id: {narrow}");
+    assert!(narrow.contains("NAME") && narrow.contains("a-rather"), "the name of the launch: {narrow}");
     assert!(place.typed(&["operations", "list", "-o", "wide"], &[]).1.contains(&id), "wide is whole");
     assert!(place.expect(0, &["operations", "list"]).out.contains(&id), "no terminal, no cut");
     server.stop();
@@ -52,7 +53,7 @@ fn tables_fit_into_eighty_columns_and_are_whole_elsewhere() {
 fn the_demonstration_fits_into_eighty_columns() {
     let (code, seen) = DataDirectory::new().typed(&["demo"], &[]);
     assert_eq!(code, Some(0), "{seen}");
-    let rows: Vec<String> = rows(&seen[seen.find("FOR ").unwrap()..seen.find("how to go on").unwrap()]);
+    let rows: Vec<String> = rows(&seen[seen.find("FOR ").unwrap()..seen.find("next steps").unwrap()]);
     assert!(rows.iter().any(|row| row.contains("runtime.provision")), "{seen}");
 }
 

@@ -53,6 +53,7 @@ async fn bad_params_are_refused_with_the_field() {
         (json!([1]), "invalid type"),
     ] {
         let command = engine::Command {
+            name: None,
             workflow: "demo.hello".into(),
             tenant: "t".into(),
             resource: None,

@@ -1,4 +1,4 @@
-//! Greets once more, under a token of its own, and hands the greeting to the component `hello` as overrides.
+//! Greets once more, under an idempotency key of its own, and hands the greeting to `hello` as overrides.
 
 use ::greeter::Greeter;
 use engine::prelude::*;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use ::launch::api::types::NewParameters;
 use ::launch::model::params::Parameters;
 use ::launch::model::record::{LaunchRecord, Notice, NoticeEvent};
-use ::launch::model::{outbox, pubkeys, submit_parameters};
+use ::launch::model::{outbox, public_keys, submit_parameters};
 use ::launch::workflows::notice::{self, Notices};
 use ::runtimes::model::InstanceRecord;
 use ::runtimes::model::accounts::{AccountUser, Accounts};
@@ -140,19 +140,19 @@ async fn a_name_has_one_key_however_late_a_process_comes_back() {
                 let clock = Arc::clone(&stage.clock);
                 stage.enter(move |store| async move {
                     let engine = engine_on(store, &clock);
-                    pubkeys::create(&engine, &anna(), "laptop", &key_line(number)).await
+                    public_keys::create(&engine, &anna(), "laptop", &key_line(number)).await
                 })
             })
         },
         async |stage: &Interleaving, made| {
             let engine = engine_on(Arc::clone(&stage.truth), &stage.clock);
-            let listed = pubkeys::list(&engine, &anna(), 10, 0).await.unwrap();
+            let listed = public_keys::list(&engine, &anna(), 10, 0).await.unwrap();
             let made: Vec<_> = made.iter().filter_map(|made| answer(made).ok()).collect();
             assert_eq!(listed.keys, made, "what was answered is what there is");
             assert!(made.len() <= 1, "{made:?}");
             // The name belongs to that key, now and later.
             stage.clock.turn(Duration::from_secs(31));
-            let third = pubkeys::create(&engine, &anna(), "laptop", &key_line(3)).await;
+            let third = public_keys::create(&engine, &anna(), "laptop", &key_line(3)).await;
             assert_eq!(third.is_ok(), made.is_empty(), "{third:?}");
         },
     )
@@ -168,21 +168,23 @@ async fn a_key_that_is_deleted_while_its_name_is_wanted_leaves_no_name_twice() {
         async |stage: &mut Interleaving| {
             let office = office_on(Arc::clone(&stage.truth), &stage.clock);
             let number =
-                pubkeys::create(&office.engine, &anna(), "laptop", &key_line(1)).await.unwrap().number;
+                public_keys::create(&office.engine, &anna(), "laptop", &key_line(1)).await.unwrap().number;
             let clock = Arc::clone(&stage.clock);
             let deleted = stage.enter(move |store| async move {
-                pubkeys::delete(&office_on(store, &clock).engine, &anna(), number).await.map(drop)
+                public_keys::delete(&office_on(store, &clock).engine, &anna(), number).await.map(drop)
             });
             let clock = Arc::clone(&stage.clock);
             let made = stage.enter(move |store| async move {
-                pubkeys::create(&engine_on(store, &clock), &anna(), "laptop", &key_line(2)).await.map(drop)
+                public_keys::create(&engine_on(store, &clock), &anna(), "laptop", &key_line(2))
+                    .await
+                    .map(drop)
             });
             (deleted, made)
         },
         async |stage: &Interleaving, (deleted, made)| {
             answer(&deleted).unwrap();
             let engine = engine_on(Arc::clone(&stage.truth), &stage.clock);
-            let listed = pubkeys::list(&engine, &anna(), 10, 0).await.unwrap();
+            let listed = public_keys::list(&engine, &anna(), 10, 0).await.unwrap();
             assert_eq!(listed.keys.len(), usize::from(answer(&made).is_ok()), "{listed:?}");
         },
     )

@@ -177,6 +177,7 @@ async fn a_notice_that_makes_no_sense_is_refused_with_the_field() {
         let mut params = json!(launch_succeeded());
         *params.pointer_mut(path).unwrap() = value;
         let command = engine::Command {
+            name: None,
             workflow: "notice.deliver".into(),
             tenant: "t".into(),
             resource: None,

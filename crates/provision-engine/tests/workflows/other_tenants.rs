@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ::launch::model::Launches;
-use ::launch::model::accounts::{self, NewSource, SourceDirectory};
 use ::launch::model::cloud::{Access, ProviderKind};
 use ::launch::model::form::LaunchForm;
 use ::launch::model::params::{LaunchOwner, RequestedImage};
-use ::launch::model::{pubkeys, sources};
+use ::launch::model::sources::{self, NewSource, SourceDirectory};
+use ::launch::model::{public_keys, source_access};
 use ::launch::workflows::notice::Notices;
 use ::runtimes::model::InstanceRecord;
 use ::runtimes::model::accounts::Accounts;
@@ -72,16 +72,16 @@ fn forged() -> [String; 4] {
 async fn no_organisation_has_the_role_of_another_taken_from_a_sources_api() {
     let office = office(true).await;
     add(&office, "71", &anna().org, None).await;
-    sources::status(&office.launches, &anna(), "71").await.unwrap();
+    source_access::status(&office.launches, &anna(), "71").await.unwrap();
     assert!(entered(&office).await > 0, "the owner gets in");
     for external_id in forged().iter().map(|id| Some(id.as_str())).chain([None, Some(""), Some("guessed")]) {
         add(&office, "72", &bert().org, external_id).await;
-        let refused = sources::status(&office.launches, &bert(), "72").await.unwrap_err();
+        let refused = source_access::status(&office.launches, &bert(), "72").await.unwrap_err();
         assert_eq!(refused.status.as_u16(), 403, "{external_id:?} {refused:?}");
         assert_eq!(entered(&office).await, 0, "{external_id:?}");
     }
     // A source of another organisation is none at all.
-    assert_eq!(sources::status(&office.launches, &bert(), "71").await.unwrap_err().status, 404);
+    assert_eq!(source_access::status(&office.launches, &bert(), "71").await.unwrap_err().status, 404);
     assert_eq!(entered(&office).await, 0);
 }
 
@@ -94,16 +94,16 @@ async fn no_organisation_has_the_role_of_another_taken_from_a_source_kept_here()
         provider: ProviderKind::Aws,
         access: Access::Role { arn: ROLE.into(), external_id: external_id.map(Into::into) },
     };
-    let hers = accounts::create(launches, engine, &anna(), &source(None)).await.unwrap();
-    sources::status(launches, &anna(), &hers.id).await.unwrap();
+    let hers = sources::create(launches, engine, &anna(), &source(None)).await.unwrap();
+    source_access::status(launches, &anna(), &hers.id).await.unwrap();
     assert!(entered(&office).await > 0, "the owner gets in");
     for external_id in forged().iter().map(|id| Some(id.as_str())).chain([None, Some("guessed")]) {
-        if let Ok(made) = accounts::create(launches, engine, &bert(), &source(external_id)).await {
-            assert_eq!(sources::status(launches, &bert(), &made.id).await.unwrap_err().status, 403);
+        if let Ok(made) = sources::create(launches, engine, &bert(), &source(external_id)).await {
+            assert_eq!(source_access::status(launches, &bert(), &made.id).await.unwrap_err().status, 403);
         }
         assert_eq!(entered(&office).await, 0, "{external_id:?}");
     }
-    assert_eq!(sources::status(launches, &bert(), &hers.id).await.unwrap_err().status, 404);
+    assert_eq!(source_access::status(launches, &bert(), &hers.id).await.unwrap_err().status, 404);
     assert_eq!(entered(&office).await, 0);
 }
 
@@ -121,11 +121,11 @@ async fn a_launch_uses_no_source_key_or_image_of_another_organisation() {
     let office = office(false).await;
     let access = Access::Role { arn: ROLE.into(), external_id: None };
     let new = NewSource { name: "hers".into(), provider: ProviderKind::Aws, access };
-    let hers = accounts::create(&office.launches, &office.engine, &anna(), &new).await.unwrap();
+    let hers = sources::create(&office.launches, &office.engine, &anna(), &new).await.unwrap();
     let key = office.new_key(&anna(), 1).await;
     let own = office.new_key(&bert(), 2).await;
     let builder = office.launches.builder.clone().unwrap();
-    let compose = builder.submit(&(&anna().caller()).into(), &build_request()).await.unwrap();
+    let compose = builder.submit(&(&anna().organisation()).into(), &build_request()).await.unwrap();
     let ami = json!({"ami": "ami-0abc0000000000099", "region": "us-east-1", "architecture": "x86_64",
         "accounts": [HERS]});
     office.call(Method::POST, "/aws/images", &ami).await;
@@ -155,10 +155,10 @@ async fn a_key_pair_that_another_organisation_needs_is_not_deleted() {
     office.ended(accepted.operation).await;
     assert_eq!(office.standing("key_pair").await, 1);
     // The number of a key is no secret.
-    let refused = pubkeys::delete(&office.engine, &bert(), hers).await.unwrap_err();
+    let refused = public_keys::delete(&office.engine, &bert(), hers).await.unwrap_err();
     assert_eq!(refused.status.as_u16(), 404);
-    let same = pubkeys::create(&office.engine, &bert(), "key 1", &key_line(1)).await.unwrap();
-    let deletion = pubkeys::delete(&office.engine, &bert(), same.number).await.unwrap();
+    let same = public_keys::create(&office.engine, &bert(), "key 1", &key_line(1)).await.unwrap();
+    let deletion = public_keys::delete(&office.engine, &bert(), same.number).await.unwrap();
     office.ended(deletion).await;
     assert_eq!(office.standing("key_pair").await, 1, "bert has deleted the key pair that anna uploaded");
 }

@@ -1,12 +1,12 @@
 //! A record that cannot be read, or that is always refused, at the head of every sweep and list: the others are served
 //! all the same.
 
-use ::launch::model::accounts::{self, SourceRecord};
 use ::launch::model::cloud::{CloudInstance, InstanceState};
 use ::launch::model::inventory;
 use ::launch::model::outbox;
-use ::launch::model::pubkeys::{self, PubkeyRecord};
+use ::launch::model::public_keys::{self, PublicKeyRecord};
 use ::launch::model::record::{LaunchRecord, Notice, NoticeEvent};
+use ::launch::model::sources::{self, SourceRecord};
 use ::launch::model::state::Tracked;
 use ::launch::workflows::notice::Notices;
 use ::launch::workflows::source_check::{self, SourceCheck};
@@ -42,7 +42,7 @@ async fn poison<R: Resource>(engine: &Engine, labels: &[(&str, &str)]) {
 
 /// A launch that has ended, with a notice about it.
 async fn ended(office: &Office, number: u128, change: impl Fn(&mut LaunchRecord)) {
-    let key = pubkeys::list(&office.engine, &anna(), 1000, 0).await.unwrap().keys.pop();
+    let key = public_keys::list(&office.engine, &anna(), 1000, 0).await.unwrap().keys.pop();
     let key = match key {
         Some(key) => key.number,
         None => office.new_key(&anna(), 1).await.number,
@@ -107,20 +107,20 @@ async fn word_of_sources_goes_past_records_that_cannot_be_read() {
 async fn lists_show_what_can_be_read() {
     let office = Office::closed();
     let (engine, launches) = (&office.engine, &office.launches);
-    poison::<PubkeyRecord>(engine, &[]).await;
+    poison::<PublicKeyRecord>(engine, &[]).await;
     poison::<SourceRecord>(engine, &[]).await;
     let active = [("instances", "yes"), ("on_inventory", "yes"), ("state", "active")];
     poison::<LaunchRecord>(engine, &active).await;
     let key = office.new_key(&anna(), 1).await;
-    assert_eq!(pubkeys::list(engine, &anna(), 1000, 0).await.unwrap().keys, [key]);
+    assert_eq!(public_keys::list(engine, &anna(), 1000, 0).await.unwrap().keys, [key]);
     let access = ::launch::model::cloud::Access::Keys {
         id: "AKIA123456789012".into(),
         secret: "a-secret-of-16-chars".into(),
     };
     let provider = ::launch::model::cloud::ProviderKind::Aws;
-    let new = accounts::NewSource { name: "ours".into(), provider, access };
-    accounts::create(launches, engine, &anna(), &new).await.unwrap();
-    let listed = accounts::list(launches, &anna(), None).await.unwrap();
+    let new = sources::NewSource { name: "ours".into(), provider, access };
+    sources::create(launches, engine, &anna(), &new).await.unwrap();
+    let listed = sources::list(launches, &anna(), None).await.unwrap();
     let names: Vec<&str> = listed.iter().map(|source| source.name.as_str()).collect();
     assert_eq!(names, ["sandbox", "sandbox-azure", "sandbox-gcp", "ours"]);
 

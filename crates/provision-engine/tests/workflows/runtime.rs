@@ -10,54 +10,22 @@ use ::runtimes::model::{Binding, InstanceRecord, UnknownOutcome};
 use ::runtimes::workflows::{bind, deprovision, provision, unbind, update};
 use engine::store::{Expect, MemoryStore};
 use engine::{OperationId, Phase, Resource, WallClock};
-use serde_json::{Value, json};
+use serde_json::json;
 use testing::TestEngine;
 use testing::workflow_test::{self, WorkflowTest};
 
 use crate::runtime_greeting::{deprovision_with_greeting, provision_with_greeting};
+use crate::runtime_matrix::{bind_params, only_the_instance};
 use crate::runtime_test::{Before, RuntimeTest, instance, read, write};
 
-fn only_the_instance(instance: &str, _runtime: &str) -> Value {
-    json!({"instance_id": instance})
-}
-
-fn bind_params(instance: &str, runtime: &str) -> Value {
-    json!({"instance_id": instance, "binding_id": "b-1", "runtime_id": runtime, "account": "ga-1",
-           "subaccount": "sa-1", "expiration_seconds": 600})
-}
-
 #[tokio::test]
-async fn provisioning_passes_all_workflow_tests() {
-    workflow_test::check_all(
-        &RuntimeTest::of(|drivers| provision::plan(drivers), Before::Asked, only_the_instance).await,
-    )
-    .await;
-}
-
-#[tokio::test]
-async fn deprovisioning_passes_all_workflow_tests() {
-    workflow_test::check_all(
-        &RuntimeTest::of(|drivers| deprovision::plan(drivers), Before::Ready, only_the_instance).await,
-    )
-    .await;
-}
-
-#[tokio::test]
-async fn updating_passes_all_workflow_tests() {
+async fn an_update_of_cluster_and_kyma_passes_all_workflow_tests() {
     let params = |instance: &str, _: &str| {
         json!({"instance_id": instance, "parameters": {
             "name": "n", "region": "westeurope", "autoScalerMax": 7, "kymaVersion": "1.25.0"}})
     };
     workflow_test::check_all(&RuntimeTest::of(|drivers| update::plan(drivers), Before::Ready, params).await)
         .await;
-}
-
-#[tokio::test]
-async fn binding_passes_all_workflow_tests() {
-    workflow_test::check_all(
-        &RuntimeTest::of(|drivers| bind::plan(drivers), Before::ToBind, bind_params).await,
-    )
-    .await;
 }
 
 /// Provisions one instance and answers how that ended.

@@ -1,14 +1,14 @@
-//! The runtime workflows on trial, against the Provisioner, the Director and the clusters of the sandbox.
+//! The frame in which the runtime workflows are tested: one back end of the sandbox, with the client that production has.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
-use crate::world::Drivers;
 use ::provisioner::{
     AzureConfigInput, ClusterConfigInput, ComponentConfigurationInput, GardenerConfigInput, KymaConfigInput,
     OnBehalfOf, ProviderSpecificInput, ProvisionRuntimeInput, RuntimeInput,
 };
-use ::runtimes::model::{Binding, InstanceRecord, seal_json};
+use ::runtimes::backend::BackendKind;
+use ::runtimes::model::{Binding, InstanceRecord, ManagerSettings, seal_json};
 use async_trait::async_trait;
 use engine::store::{Expect, MemoryStore};
 use engine::{Clock, Engine, Plan, Resource, WallClock, Workflow};
@@ -16,7 +16,8 @@ use serde_json::{Map, Value, json};
 use testing::TestEngine;
 use testing::workflow_test::WorkflowTest;
 
-use crate::world::WorkflowFixture;
+use crate::manager_world::ManagerWorld;
+use crate::world::{Drivers, WorkflowFixture};
 
 /// What is there before the operation begins.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -27,11 +28,14 @@ pub(crate) enum Before {
     Ready,
     /// And the record of a binding that was asked for.
     ToBind,
+    /// A record whose first runtime is gone.
+    Suspended,
 }
 
 pub(crate) struct RuntimeTest<W: Workflow> {
     pub(crate) world: WorkflowFixture,
     pub(crate) drivers: Drivers,
+    backend: BackendKind,
     plan: fn(&Drivers) -> Plan<W>,
     before: Before,
     /// From the ids of the instance and of its runtime.
@@ -42,23 +46,87 @@ pub(crate) struct RuntimeTest<W: Workflow> {
 }
 
 impl<W: Workflow> RuntimeTest<W> {
+    /// With the Provisioner.
     pub(crate) async fn of(
         plan: fn(&Drivers) -> Plan<W>,
         before: Before,
         params: fn(&str, &str) -> Value,
     ) -> RuntimeTest<W> {
+        RuntimeTest::on(BackendKind::Provisioner, plan, before, params).await
+    }
+
+    pub(crate) async fn on(
+        backend: BackendKind,
+        plan: fn(&Drivers) -> Plan<W>,
+        before: Before,
+        params: fn(&str, &str) -> Value,
+    ) -> RuntimeTest<W> {
         let world = WorkflowFixture::start().await;
-        let (drivers, number, runtime_id) = (world.drivers(None), AtomicU32::new(0), Mutex::default());
-        RuntimeTest { world, drivers, plan, before, params, runtime_id, number }
+        let drivers = world.drivers_on(backend).await;
+        let (number, runtime_id) = (AtomicU32::new(0), Mutex::default());
+        RuntimeTest { world, drivers, backend, plan, before, params, runtime_id, number }
+    }
+
+    /// Changes how steps wait for Infrastructure Manager.
+    pub(crate) fn settings(&mut self, change: impl FnOnce(&mut ManagerSettings)) {
+        change(&mut Arc::make_mut(&mut self.drivers.runtimes).infrastructure_manager);
+    }
+
+    /// Infrastructure Manager, as another client sees it.
+    pub(crate) fn manager(&self) -> ManagerWorld<'_> {
+        ManagerWorld::new(&self.world, self.drivers.runtime_resources.as_deref().unwrap())
     }
 
     pub(crate) fn instance_id(&self) -> String {
         format!("i-{}", self.number.load(Ordering::SeqCst))
     }
 
+    pub(crate) fn runtime_id(&self) -> String {
+        self.runtime_id.lock().unwrap().clone()
+    }
+
     pub(crate) async fn test_engine(&self) -> TestEngine {
+        self.test_engine_with((self.plan)(&self.drivers)).await
+    }
+
+    /// An engine with another workflow and a store of its own.
+    pub(crate) async fn test_engine_with<V: Workflow>(&self, plan: Plan<V>) -> TestEngine {
         let builder = TestEngine::plan(Arc::new(MemoryStore::new()), Arc::new(WallClock));
-        TestEngine::open(builder.workflow((self.plan)(&self.drivers)), None).await
+        TestEngine::open(builder.workflow(plan), None).await
+    }
+
+    /// Runs it once, and answers how that ended.
+    pub(crate) async fn run(&self, test_engine: &TestEngine) -> engine::Inspection {
+        let id = test_engine.submit(W::KIND, self.resource().as_deref(), self.params()).await;
+        test_engine.finished(id).await
+    }
+
+    /// A runtime that is ready, with no engine involved.
+    async fn ready_runtime(&self, asked: &mut InstanceRecord) {
+        let runtime_id = match self.backend {
+            BackendKind::Provisioner => runtime(&self.drivers, &asked.instance_id).await,
+            BackendKind::InfrastructureManager => {
+                let made = self.manager().ready_runtime(asked).await;
+                asked.runtime_uid = Some(made.uid);
+                made.name
+            }
+        };
+        asked.runtime_id = Some(runtime_id.clone());
+        *self.runtime_id.lock().unwrap() = runtime_id;
+    }
+
+    /// Whatever happened on the way, no instance ever has a second cluster, and what the back end keeps about it is
+    /// what stands.
+    async fn one_cluster(&self) {
+        let kind = match self.backend {
+            BackendKind::Provisioner => "runtime",
+            BackendKind::InfrastructureManager => "cluster",
+        };
+        assert!(self.world.made(kind).await <= 1, "a second cluster was made");
+        if self.backend == BackendKind::InfrastructureManager {
+            let clusters = self.world.standing_of(kind).await;
+            assert_eq!(self.manager().names_of(&self.instance_id()).await, clusters);
+        }
     }
 }
 
@@ -78,7 +146,7 @@ pub(crate) fn instance(engine: &Engine, id: &str, parameters: Value, context: Va
     }
 }
 
-fn binding(engine: &Engine, instance_id: &str) -> Binding {
+pub(crate) fn binding(engine: &Engine, instance_id: &str) -> Binding {
     let sealer = engine.sealer("test", &Binding::resource(instance_id, "b-1"));
     Binding::new(instance_id, "b-1", "s", "p", seal_json(&Map::new(), &sealer))
 }
@@ -94,7 +162,7 @@ pub(crate) async fn read<R: Resource>(engine: &Engine, name: &str) -> R {
 }
 
 /// A runtime that the Provisioner has made, with no engine involved.
-async fn runtime(drivers: &Drivers, instance_id: &str) -> String {
+pub(crate) async fn runtime(drivers: &Drivers, instance_id: &str) -> String {
     let caller = OnBehalfOf { tenant: "ga-1", sub_account: Some("sa-1") };
     let made = drivers.provisioner.provision_runtime(caller, &smallest(instance_id)).await.unwrap();
     made.runtime_id.unwrap()
@@ -135,6 +203,7 @@ fn smallest(instance_id: &str) -> ProvisionRuntimeInput {
         shoot_networking_filter_disabled: None,
         control_plane_failure_tolerance: None,
         eu_access: None,
+        shoot_and_seed_same_region: None,
     };
     let agent = ComponentConfigurationInput {
         component: "compass-runtime-agent".into(),
@@ -182,10 +251,17 @@ impl<W: Workflow> WorkflowTest for RuntimeTest<W> {
         let id = self.instance_id();
         let mut asked = instance(engine, &id, json!({"name": "n", "region": "westeurope"}), json!({}));
         if self.before != Before::Asked {
-            let runtime_id = runtime(&self.drivers, &id).await;
-            asked.runtime_id = Some(runtime_id.clone());
+            asked.backend = Some(self.backend);
+            asked.shoot = format!("c-{id}");
             asked.ready = true;
-            *self.runtime_id.lock().unwrap() = runtime_id;
+        }
+        match self.before {
+            Before::Asked => {}
+            Before::Ready | Before::ToBind => self.ready_runtime(&mut asked).await,
+            Before::Suspended => {
+                asked.former_runtimes = vec!["first".into()];
+                asked.suspended = true;
+            }
         }
         write(engine, &InstanceRecord::resource(&id), &asked).await;
         if self.before == Before::ToBind {
@@ -206,6 +282,7 @@ impl<W: Workflow> WorkflowTest for RuntimeTest<W> {
     }
 
     async fn standing(&self) -> Vec<String> {
+        self.one_cluster().await;
         match self.before {
             // The runtime was there before and stays.
             Before::ToBind => self.world.standing_of("service_account").await,

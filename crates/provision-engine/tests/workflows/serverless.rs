@@ -54,8 +54,8 @@ async fn a_runtime_is_answered_as_pending_with_its_address_and_runs_soon() {
     assert!(faas["ENDPOINT"].as_str().unwrap().starts_with("127."), "{faas}");
     let order = [r#"{"SERVERLESS_RUNTIME":{"NAME":"#, r#","ID":"#, r#","FAAS":{"FLAVOUR":"#, r#","VM_ID":"#];
     let text = ended.memory.state["runtime"].as_str().unwrap();
-    let places: Vec<usize> = order.iter().map(|part| text.find(part).expect(part)).collect();
-    assert!(places.is_sorted(), "{text}");
+    let regions_or_zones: Vec<usize> = order.iter().map(|part| text.find(part).expect(part)).collect();
+    assert!(regions_or_zones.is_sorted(), "{text}");
     let id = i32::try_from(made["ID"].as_i64().unwrap()).unwrap();
     let seen = site.until(id, "RUNNING").await;
     assert_eq!((&seen["SERVICE_ID"], &seen["FAAS"]["VM_ID"]), (&made["SERVICE_ID"], &faas["VM_ID"]));
@@ -367,6 +367,7 @@ async fn who_is_busy_with_a_runtime_keeps_its_credentials() {
     let params = delete::prepare(site.serverless(), &site.who, id).await.unwrap();
     let request = ::serverless::model::caller_credentials::Request::<delete::Delete> {
         resource: &CallerCredentials::resource(id),
+        name: None,
         params: &params,
         credentials: &credentials("oneadmin", "opennebula"),
         idempotency_key: None,

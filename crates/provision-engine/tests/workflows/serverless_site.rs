@@ -82,7 +82,8 @@ impl ServerlessSite {
         resource: &str,
         params: &W::Params,
     ) -> OperationId {
-        let request = Request::<W> { resource, params, credentials: &self.who, idempotency_key: None };
+        let request =
+            Request::<W> { resource, name: None, params, credentials: &self.who, idempotency_key: None };
         caller_credentials::accept(&test_engine.engine, &request).await.unwrap().id
     }
 

@@ -5,14 +5,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ::greeter::{Greeter, HttpGreeter};
+use ::infrastructure_manager::{ApiAccess, DEFAULT_NAMESPACE, HttpRuntimeResources};
 use ::opennebula::OpenNebulaOptions;
 use ::runtimes::Clients;
-use ::runtimes::model::RuntimesSettings;
+use ::runtimes::backend::BackendKind;
+use ::runtimes::model::{KymaTemplate, ManagerSettings, RuntimesSettings};
 use ::serverless::model::{Serverless, ServerlessSettings};
 use engine::secret::{ExposeSecret, SecretString};
 use engine::store::{MemoryStore, Store};
 use sandbox::Sandbox;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 pub(crate) struct WorkflowFixture {
     sandbox: Sandbox,
@@ -79,6 +81,43 @@ impl WorkflowFixture {
             ..RuntimesSettings::default()
         };
         Drivers::at(&url, TIMEOUT, runtimes, store)
+    }
+
+    /// The same, with all plans on one back end.
+    pub(crate) async fn drivers_on(&self, backend: BackendKind) -> Drivers {
+        let mut drivers = self.drivers(None);
+        if backend == BackendKind::InfrastructureManager {
+            drivers.runtime_resources = Some(Arc::new(self.runtime_resources("admin").await));
+            // Long enough for steps to wait, and so to end one pass and begin another.
+            let delays = json!({"create_ms": 10, "update_ms": 10, "delete_ms": 10, "kyma_ms": 10});
+            self.put("/infrastructure-manager/delays", &delays).await;
+            let (poll, grace) = (Duration::from_millis(20), Duration::from_millis(100));
+            let spec = json!({"channel": "regular", "modules": [{"name": "istio"}]});
+            let kyma = KymaTemplate { labels: [].into(), annotations: [].into(), spec };
+            let settings = ManagerSettings { poll, grace, kyma: Some(kyma), ..ManagerSettings::default() };
+            let runtimes = Arc::make_mut(&mut drivers.runtimes);
+            runtimes.infrastructure_manager = settings;
+            runtimes.catalog = Arc::new((*runtimes.catalog).clone().with_backends(|_| backend));
+        }
+        drivers
+    }
+
+    /// One call to the API server of Infrastructure Manager, with all rights.
+    pub(crate) async fn as_manager_admin(&self, method: &str, path: &str) -> Value {
+        let url = format!("{}/infrastructure-manager/kubeconfig", self.sandbox.url());
+        let kubeconfig = self.http.get(url).send().await.unwrap().text().await.unwrap();
+        let token = kubeconfig.split("token: \"").nth(1).unwrap().trim().trim_end_matches('"');
+        let url = format!("{}{path}", self.sandbox.url());
+        let call = self.http.request(method.parse().unwrap(), url).bearer_auth(token);
+        call.send().await.unwrap().json().await.unwrap()
+    }
+
+    /// The client of Infrastructure Manager, with the rights of this user.
+    pub(crate) async fn runtime_resources(&self, user: &str) -> HttpRuntimeResources {
+        let url = format!("{}/infrastructure-manager/kubeconfig?user={user}", self.sandbox.url());
+        let answer = self.http.get(url).send().await.unwrap().error_for_status().unwrap();
+        let access = ApiAccess::Kubeconfig(answer.text().await.unwrap().into());
+        HttpRuntimeResources::new(&access, DEFAULT_NAMESPACE, TIMEOUT).unwrap()
     }
 
     pub(crate) async fn get(&self, path: &str) -> Value {

@@ -31,6 +31,7 @@ pub(super) fn routes(cloud: &Arc<AzureCloud>) -> Router {
         .route("/azure/pages", put(set_pages))
         .route("/azure/rules", put(set_rules))
         .route("/azure/images", get(show_images).post(add_image))
+        .route("/azure/certificates", post(add_certificate).delete(clear_certificates))
         .route("/azure/calls", get(show_calls).delete(clear_calls))
         .route("/azure/world", get(show_world))
         .route("/azure/reset", post(reset))
@@ -62,6 +63,25 @@ async fn set_delegation(
 ) -> Result<StatusCode, CallError> {
     cloud.state().subscriptions.set(delegation).map_err(CallError::bad_request)?;
     Ok(StatusCode::NO_CONTENT)
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CertificateBody {
+    certificate: String,
+}
+
+async fn add_certificate(
+    State(cloud): AzureShared,
+    JsonBody(body): JsonBody<CertificateBody>,
+) -> Result<(StatusCode, Json<Value>), CallError> {
+    let added = cloud.state().certificates.add(&body.certificate).map_err(CallError::bad_request)?;
+    Ok((StatusCode::CREATED, Json(added)))
+}
+
+async fn clear_certificates(State(cloud): AzureShared) -> StatusCode {
+    cloud.state().certificates.clear();
+    StatusCode::NO_CONTENT
 }
 
 async fn show_capacity(State(cloud): AzureShared) -> Json<Value> {

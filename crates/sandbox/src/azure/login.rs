@@ -1,4 +1,4 @@
-//! Entra: tokens for our own application, by its secret or by an assertion.
+//! Entra: tokens for our own application, by its secret, by a federated token or by a certificate.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,6 +11,7 @@ use axum::routing::{get, post};
 use axum::{Json, Router, middleware};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use time::format_description::well_known::Rfc3339;
 use time::{Duration, OffsetDateTime};
 use uuid::Uuid;
 
@@ -22,6 +23,10 @@ pub(super) const TENANT: &str = "5a9db0c4-0000-4000-8000-000000000001";
 const CLIENT: &str = "5a9db0c4-0000-4000-8000-000000000002";
 const SECRET: &str = "sandbox-secret";
 const ASSERTION_TYPE: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
+/// A token of an issuer that the application trusts, such as Kubernetes projects one.
+const FEDERATED_TOKEN: &str = "sandbox-assertion";
+/// Clients that know Entra by its own name sign for it.
+const AUTHORITY: &str = "https://login.microsoftonline.com";
 const SCOPE: &str = "https://management.azure.com/.default";
 const LASTS: Duration = Duration::HOUR;
 const TOKENS_MAX: usize = 100_000;
@@ -91,23 +96,30 @@ async fn issue(
     Path(tenant): Path<String>,
     form: Result<Form<EntraForm>, FormRejection>,
 ) -> Response {
-    let Ok(Form(form)) = form else { return refuse(400, "invalid_request", 900_144, "the body is no form") };
+    let Ok(Form(form)) = form else {
+        return EntraError::request(900_144, "the body is no form").into_response();
+    };
     if tenant != TENANT {
-        return refuse(400, "invalid_request", 90_002, "the tenant was not found");
+        return EntraError::request(90_002, "the tenant was not found").into_response();
     }
     if form.client_id.as_deref() != Some(CLIENT) {
-        return refuse(400, "unauthorized_client", 700_016, "the application was not found in the tenant");
+        return EntraError::new(
+            400,
+            "unauthorized_client",
+            700_016,
+            "the application was not found in the tenant",
+        )
+        .into_response();
     }
     if form.grant_type.as_deref() != Some("client_credentials") {
-        return refuse(400, "unsupported_grant_type", 70_003, "the grant type is not supported");
+        return EntraError::new(400, "unsupported_grant_type", 70_003, "the grant type is not supported")
+            .into_response();
     }
     if form.scope.as_deref() != Some(SCOPE) {
-        return refuse(400, "invalid_scope", 70_011, "the scope is not valid");
+        return EntraError::new(400, "invalid_scope", 70_011, "the scope is not valid").into_response();
     }
-    let is_asserted = form.client_assertion_type.as_deref() == Some(ASSERTION_TYPE)
-        && form.client_assertion.as_deref() == Some("sandbox-assertion");
-    if form.client_secret.as_deref() != Some(SECRET) && !is_asserted {
-        return refuse(401, "invalid_client", 7_000_215, "the client secret is not valid");
+    if let Err(error) = prove(&cloud, &form, &tenant) {
+        return error.into_response();
     }
     let token = cloud.state().tokens.issue(cloud.now());
     let body = json!({
@@ -119,13 +131,62 @@ async fn issue(
     ([(header::CACHE_CONTROL, "no-store")], Json(body)).into_response()
 }
 
-fn refuse(status: u16, error: &str, number: u32, why: &str) -> Response {
-    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_REQUEST);
-    let body = json!({
-        "error": error,
-        "error_description": format!("AADSTS{number}: {why}."),
-        "error_codes": [number],
-        "correlation_id": Uuid::now_v7(),
-    });
-    (status, Json(body)).into_response()
+/// Whether the application proved who it is: by its secret, by a federated token or by a certificate.
+fn prove(cloud: &AzureCloud, form: &EntraForm, tenant: &str) -> Result<(), EntraError> {
+    match (form.client_secret.as_deref(), form.client_assertion_type.as_deref(), &form.client_assertion) {
+        (Some(SECRET), _, _) => Ok(()),
+        (Some(_), _, _) => Err(EntraError::client(7_000_215, "Invalid client secret provided")),
+        (None, Some(ASSERTION_TYPE), Some(assertion)) if assertion == FEDERATED_TOKEN => Ok(()),
+        (None, Some(ASSERTION_TYPE), Some(assertion)) => {
+            let path = format!("{tenant}/oauth2/v2.0/token");
+            let audiences = [format!("{}/login/{path}", cloud.base_url), format!("{AUTHORITY}/{path}")];
+            // The clock of the sandbox can be advanced, and that of the client cannot.
+            let now = OffsetDateTime::now_utc();
+            cloud.state().certificates.check(assertion, CLIENT, &audiences, now)
+        }
+        _ => {
+            let why = "'client_assertion', 'client_secret' or 'request' is required for the \
+                       'client_credentials' grant type";
+            Err(EntraError::client(7_000_216, why))
+        }
+    }
+}
+
+/// What Entra answers in place of a token.
+#[derive(Debug)]
+pub(super) struct EntraError {
+    status: StatusCode,
+    error: &'static str,
+    number: u32,
+    why: String,
+}
+
+impl EntraError {
+    fn new(status: u16, error: &'static str, number: u32, why: &str) -> EntraError {
+        let status = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_REQUEST);
+        EntraError { status, error, number, why: why.to_owned() }
+    }
+
+    pub(super) fn request(number: u32, why: &str) -> EntraError {
+        EntraError::new(400, "invalid_request", number, why)
+    }
+
+    pub(super) fn client(number: u32, why: &str) -> EntraError {
+        EntraError::new(401, "invalid_client", number, why)
+    }
+}
+
+impl IntoResponse for EntraError {
+    fn into_response(self) -> Response {
+        let now = OffsetDateTime::now_utc().format(&Rfc3339).unwrap_or_default();
+        let body = json!({
+            "error": self.error,
+            "error_description": format!("AADSTS{}: {}.", self.number, self.why),
+            "error_codes": [self.number],
+            "timestamp": now,
+            "trace_id": Uuid::now_v7(),
+            "correlation_id": Uuid::now_v7(),
+        });
+        (self.status, Json(body)).into_response()
+    }
 }

@@ -2,7 +2,8 @@
 //! the answer, and instances that answer.
 //!
 //! The Resource Manager is at `/azure` and tokens are at `/azure/login/{tenant}`. Every UUID is a subscription, delegated
-//! to the organisation `default` until it is said otherwise. What cannot be had from Azure can be had here:
+//! to the organisation `default` until it is said otherwise; that of the sandbox's own source has the image `rhel-9` in the
+//! group `images`. What cannot be had from Azure can be had here:
 //!
 //! | path | what it does |
 //! |---|---|
@@ -14,6 +15,7 @@
 //! | `PUT /azure/pages` | at most so many `items` on one page |
 //! | `PUT /azure/rules` | `policy_denies` and `locked`: kinds of resources that cannot be made, or not be deleted |
 //! | `GET`, `POST /azure/images` | managed images: `id`, `location`, `generation` |
+//! | `POST`, `DELETE /azure/certificates` | certificates of the application, in PEM as `certificate`, whose keys sign assertions |
 //! | `GET`, `POST`, `DELETE /azure/faults/fail` | calls of a `method` about a `resource` are refused with a `code`, a `message` and a `status` |
 //! | `GET`, `POST`, `DELETE /azure/faults/lose` | such calls are carried out, and the connection is cut |
 //! | `GET`, `POST`, `DELETE /azure/faults/die` | instances fail in their operation, with a `code` and a `message` |
@@ -23,10 +25,11 @@
 //! | `GET`, `POST`, `DELETE /azure/faults/revoke` | the token of a call is refused and forgotten |
 //! | `GET`, `DELETE /azure/calls` | how many calls there were of each method and resource |
 //! | `GET /azure/world` | all resources, without what is in their custom data |
-//! | `POST /azure/reset` | sets all of the above back, but for delegations and resources |
+//! | `POST /azure/reset` | sets all of the above back, but for delegations, certificates and resources |
 
 mod call_error;
 mod catalog;
+mod certificates;
 mod controls;
 mod delay_times;
 mod delete;

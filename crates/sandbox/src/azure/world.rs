@@ -11,6 +11,7 @@ use time::OffsetDateTime;
 use tokio::sync::Notify;
 use uuid::Uuid;
 
+use super::certificates::AppCertificates;
 use super::delay_times::AzureDelays;
 use super::faults::{AzureFault, AzureThrottle};
 use super::limits::AzureLimits;
@@ -27,6 +28,9 @@ use crate::script::Script;
 
 /// Where images are when no client says where.
 const HOME: &str = "eastus";
+/// In the subscription that the sources of the sandbox name, so that there is an image to start and a group to build into.
+const FIRST_IMAGE: &str = "/subscriptions/4b9d213f-712f-4d17-a483-8a10bbe9df3a/resourceGroups/images/providers/\
+    Microsoft.Compute/images/rhel-9";
 
 /// The shared handle to the world.
 #[derive(Debug)]
@@ -44,12 +48,13 @@ impl AzureCloud {
         ledger: Arc<Ledger>,
         network: Arc<Network>,
     ) -> Self {
-        let state = AzureState {
+        let mut state = AzureState {
             base_url: base_url.clone(),
             resources: BTreeMap::new(),
             operations: Operations::default(),
             subscriptions: Subscriptions::default(),
             tokens: IssuedTokens::default(),
+            certificates: AppCertificates::default(),
             controls: AzureControls::default(),
             faults: Arc::default(),
             calls: BTreeMap::new(),
@@ -57,6 +62,7 @@ impl AzureCloud {
             ledger,
             network,
         };
+        state.add_image(FIRST_IMAGE, None, "V2", clock.now());
         AzureCloud { clock, base_url, woken: Notify::new(), state: Mutex::new(state) }
     }
 
@@ -104,6 +110,7 @@ pub(super) struct AzureState {
     pub(super) operations: Operations,
     pub(super) subscriptions: Subscriptions,
     pub(super) tokens: IssuedTokens,
+    pub(super) certificates: AppCertificates,
     pub(super) controls: AzureControls,
     pub(super) faults: Arc<Script<AzureFault>>,
     /// How many calls there were, by method and kind of resource.

@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use axum::extract::{Path, State};
-use axum::http::StatusCode;
+use axum::http::header::HOST;
+use axum::http::{HeaderMap, StatusCode};
 use axum::routing::{get, post, put};
 use axum::{Json, Router};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+use super::account_key::AccountKey;
 use super::bulk::is_name;
 use super::calls::GceCalls;
 use super::delay_times::GceDelays;
@@ -27,6 +29,7 @@ const ITEMS_MAX: usize = 1000;
 
 pub(super) fn routes(cloud: &Arc<GoogleCloud>) -> Router {
     Router::new()
+        .route("/gcp/key", get(show_key))
         .route("/gcp/pace", get(show_delay_times).put(set_delay_times).post(set_delay_times))
         .route("/gcp/capacity", get(show_capacity).put(set_capacity))
         .route("/gcp/rate", get(show_rate).put(set_rate))
@@ -44,6 +47,14 @@ pub(super) fn routes(cloud: &Arc<GoogleCloud>) -> Router {
         .route("/gcp/reset", post(reset))
         .with_state(Arc::clone(cloud))
         .merge(script::routes("/gcp/faults", &cloud.google_state().faults))
+}
+
+/// The key is generated on a thread of its own: it keeps a processor busy, and other clients are not to wait.
+async fn show_key(headers: HeaderMap) -> Result<Json<Value>, CallError> {
+    let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+    let key = tokio::task::spawn_blocking(AccountKey::get).await;
+    let key = key.map_err(|error| CallError::new(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()))?;
+    Ok(Json(key.file(&format!("http://{host}/gcp/token"))))
 }
 
 async fn show_delay_times(State(cloud): SharedGoogle) -> Json<GceDelays> {

@@ -7,6 +7,7 @@
 //!
 //! | path | what it does |
 //! |---|---|
+//! | `GET /gcp/key` | the key file of the service account that may call; the first request generates the key |
 //! | `GET`, `PUT /gcp/pace` | how long everything takes: `create_ms`, `running_ms`, `rollback_ms`, `terminate_ms`, `visible_ms`, `request_id_ms`, `operation_ms` |
 //! | `GET`, `PUT /gcp/capacity` | `instances` that can live at once, of a `zone` or a `machine_type` or of all; `at_once` refuses the call itself |
 //! | `GET`, `PUT /gcp/rate` | `changes` and `reads` of a project in a minute, and `bulks` at once |
@@ -30,6 +31,7 @@
 //!
 //! Faults happen `times` times, after `after` others, and can be narrowed to a `project`.
 
+mod account_key;
 mod bulk;
 mod call_error;
 mod calls;

@@ -4,24 +4,18 @@ use std::collections::HashMap;
 
 use axum::http::HeaderMap;
 use axum::http::header::AUTHORIZATION;
-use jsonwebtoken::{Algorithm, DecodingKey, Validation};
+use jsonwebtoken::{Algorithm, Validation};
 use serde_json::{Value, json};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 use uuid::Uuid;
 
+use super::account_key::AccountKey;
 use super::call_error::GceError;
 use crate::delays::later;
 
-/// The service account of the program under test, and the public part of its key.
+/// The service account of the program under test.
 pub(super) const EMAIL: &str = "provision-engine@sandbox.iam.gserviceaccount.com";
-const KEY_ID: &str = "sandbox";
-const MODULUS: &str = "\
-    qq7EPvYhfbtH9PBjXQ5E6fVtaLeYT-9EqCI_OmwPKHXO60zFwpU2n1ksLCt-s4OzwmA0JTxI3_zlGua88W4Jxpa61VFs1P3Gtdsg\
-    PMncyJrJPC4LK-eqTuJJYZtetnVmYlDBsOqc5h3EeYvy977fyN42Fr8qnsvwjDKowgTF_tfijVJS-91Fo3_b7J3spFcpZwcfbgLE\
-    l7pOYM-0nhkal4WkzQ5cP8GUc_2OoCeuatROTePv4h3uKLWvCvKqgTxEoxhYROo2SHa9Kk1N-9WmamcbYh37-2NDELZu8gz4WXw_\
-    A8oHe8I7NGnQVF0qsnQBIWE5x6qPwmSNCvxAuvUQ_w";
-const EXPONENT: &str = "AQAB";
 
 /// Service accounts of this domain can be acted for.
 const DOMAIN: &str = "@sandbox.iam.gserviceaccount.com";
@@ -142,15 +136,15 @@ impl GoogleTokens {
 /// The claims of an assertion that the known key signed.
 fn verified(assertion: &str) -> Result<Value, String> {
     let header = jsonwebtoken::decode_header(assertion).map_err(|_| "Invalid JWT".to_owned())?;
-    if header.kid.as_deref() != Some(KEY_ID) {
+    let Some(key) = AccountKey::existing().filter(|key| header.kid.as_deref() == Some(key.id.as_str()))
+    else {
         return Err("Invalid JWT Signature.".to_owned());
-    }
-    let key = DecodingKey::from_rsa_components(MODULUS, EXPONENT).map_err(|error| error.to_string())?;
+    };
     let mut validation = Validation::new(Algorithm::RS256);
     validation.validate_exp = false;
     validation.validate_aud = false;
     validation.required_spec_claims.clear();
-    let claims = jsonwebtoken::decode::<Value>(assertion, &key, &validation);
+    let claims = jsonwebtoken::decode::<Value>(assertion, &key.public, &validation);
     let claims = claims.map_err(|_| "Invalid JWT Signature.".to_owned())?.claims;
     if claims["iss"] == EMAIL { Ok(claims) } else { Err("account not found".to_owned()) }
 }

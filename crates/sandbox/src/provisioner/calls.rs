@@ -54,7 +54,7 @@ impl Provisioner {
         let now = self.clock.now();
         let runtime = runtimes.add(config, subject, now)?;
         let made = self.ledger.make(RUNTIME, &runtime.id, runtime.request());
-        debug_assert_eq!(made, EffectResult::Now, "ids are never used twice");
+        assert_eq!(made, EffectResult::Now, "ids are never used twice");
         self.director.register(&runtime.id, &caller.tenant, input, now);
         let id = runtime.id.clone();
         Ok(runtimes.start(&id, kind, failure, now)?.started())
@@ -115,7 +115,11 @@ impl Provisioner {
         }
         let subject = runtime.subject.clone();
         let failure = runtimes.faults.next_for(call, &subject)?;
-        runtimes.change(id, change);
+        let is_upgrade = matches!(kind, OperationKind::Upgrade | OperationKind::UpgradeShoot);
+        runtimes.change(id, |runtime, input| {
+            runtime.upgrades += u32::from(is_upgrade);
+            change(runtime, input);
+        });
         Ok(runtimes.start(id, kind, failure, self.clock.now())?.started())
     }
 

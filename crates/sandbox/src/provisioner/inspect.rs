@@ -83,6 +83,7 @@ fn body(runtimes: &RuntimeTable, runtime: &SimulatedRuntime, now: OffsetDateTime
         "created_at": runtime.created_at.format(&Rfc3339).unwrap_or_default(),
         "is_provisioned": runtime.is_provisioned,
         "is_gone": runtime.is_gone,
+        "upgrades": runtime.upgrades,
         "last_operation": runtimes.last_status(runtime, now),
         "input": input,
     })

@@ -51,6 +51,8 @@ pub(super) struct SimulatedRuntime {
     input: String,
     /// What the last upgrade replaced.
     pub(super) kyma_before: Option<Value>,
+    /// How often an upgrade of it was begun.
+    pub(super) upgrades: u32,
     pub(super) last_operation: String,
     pub(super) is_provisioned: bool,
     pub(super) is_hibernated: bool,
@@ -149,6 +151,7 @@ impl RuntimeTable {
             created_at: now,
             input,
             kyma_before: None,
+            upgrades: 0,
             last_operation: String::new(),
             is_provisioned: false,
             is_hibernated: false,

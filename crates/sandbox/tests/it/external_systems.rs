@@ -3,6 +3,8 @@
 mod caller;
 mod cluster;
 mod director;
+mod entra;
+mod google_key;
 mod identity;
 mod identity_provider;
 mod provisioner;

@@ -168,6 +168,6 @@ mod tests {
         check(b"{}", Code::InvalidBody, "missing field `workflow`");
         check(b"[]", Code::InvalidBody, "");
         check(b" [\"a\"]", Code::InvalidBody, "");
-        check(b" [\"a\", null, \"t\", {}, false]", Code::InvalidBody, "must be an object");
+        check(b" [\"a\", null, null, \"t\", {}, false]", Code::InvalidBody, "must be an object");
     }
 }

@@ -50,13 +50,13 @@ pub fn add_errors<F: Format>(operation: &mut Operation, schema: &str, errors: &[
 pub fn add_parameter(
     operation: &mut Operation,
     name: &str,
-    place: ParameterIn,
+    location: ParameterIn,
     is_required: bool,
     description: &str,
 ) {
     let parameter: Parameter = ParameterBuilder::new()
         .name(name)
-        .parameter_in(place)
+        .parameter_in(location)
         .required(if is_required { Required::True } else { Required::False })
         .description(Some(description))
         .schema(Some(ObjectBuilder::new().schema_type(Type::String)))

@@ -42,7 +42,7 @@ pub fn is_slow_body(error: &(dyn Error + 'static)) -> bool {
 pub(crate) struct BodyWait(Arc<AtomicBool>);
 
 impl BodyWait {
-    /// Of a request whose time is over: whether the client took it, and not the server.
+    /// Of a request that timed out: whether the server waited for the client.
     pub(crate) fn is_on(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }

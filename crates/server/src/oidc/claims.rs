@@ -122,12 +122,18 @@ impl Claims {
             let texts = texts.iter().flat_map(str::split_ascii_whitespace);
             texts.filter_map(Permission::parse).collect()
         });
+        let is_in = |wanted: &String| self.groups.iter().any(|group| group == wanted);
         PrincipalSubject {
             name: format!("{}{}", settings.name_prefix, self.sub),
             roles: self.groups.iter().filter_map(|group| settings.roles.get(group).copied()).collect(),
             organisation: self.others.get(&settings.org_claim).and_then(Value::as_str).map(str::to_owned),
             account: None,
-            grants: Vec::new(),
+            grants: settings
+                .grants
+                .iter()
+                .filter(|(group, _)| is_in(group))
+                .map(|(_, grant)| grant.clone())
+                .collect(),
             platform: None,
             permissions,
         }
@@ -237,6 +243,15 @@ mod tests {
         let spaced = read(json!({"permissions": "a:b:c d:e:f"})).permissions.unwrap();
         assert_eq!(listed.iter().map(ToString::to_string).collect::<Vec<_>>(), ["a:b:c", "d:e:f"]);
         assert_eq!(listed, spaced);
+        let grant: engine::Grant = "submit:red.*".parse().unwrap();
+        let settings = OidcSettings::new("https://i", "us").with_grants(vec![("red".into(), grant.clone())]);
+        for (groups, expected) in
+            [(json!(["red", "blue"]), vec![grant]), (json!(["blue"]), vec![]), (json!([]), vec![])]
+        {
+            let claims = json!({"iss": "https://i", "aud": "us", "sub": "s", "exp": NOW, "groups": groups});
+            let claims: Claims = serde_json::from_value(claims).unwrap();
+            assert_eq!(claims.subject(&settings).grants, expected);
+        }
         assert_eq!(
             read(json!({"permissions": []})).permissions,
             Some(vec![]),

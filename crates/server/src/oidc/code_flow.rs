@@ -49,7 +49,7 @@ pub struct Begun {
     pub verifier: SecretString,
 }
 
-/// With these another client could end the sign-in in place of its owner.
+/// With these an attacker could finish the sign-in in place of its owner.
 impl fmt::Debug for Begun {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Begun").finish_non_exhaustive()
@@ -169,7 +169,7 @@ impl CodeFlow {
         verifier: &SecretString,
         redirect_uri: &str,
     ) -> Result<SecretString, FlowError> {
-        let place = self.endpoints().await?.token().map_err(|why| unusable(&why))?;
+        let location = self.endpoints().await?.token().map_err(|why| unusable(&why))?;
         let mut fields = vec![
             ("grant_type", "authorization_code"),
             ("code", code),
@@ -182,7 +182,7 @@ impl CodeFlow {
             fields.push(("client_id", client_id));
         }
         let client = secret.as_ref().map(|secret| (percent_encoded(client_id), secret));
-        let sent = self.signatures.issuer().post(place, exchange::form(&fields), client).await;
+        let sent = self.signatures.issuer().post(location, exchange::form(&fields), client).await;
         let (status, body) =
             sent.map_err(|why| FlowError::Unavailable(format!("the identity provider fails: {why}")))?;
         exchange::id_token(status, &body)

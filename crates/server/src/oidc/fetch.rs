@@ -99,8 +99,8 @@ impl IssuerClient {
         if found.issuer != self.name {
             return Err("its discovery document names another issuer".into());
         }
-        let place = safe_url(&found.jwks_uri).map_err(|error| format!("jwks_uri: {error}"))?;
-        let keys = SigningKeys::parse(&self.get(place).await?)?;
+        let location = safe_url(&found.jwks_uri).map_err(|error| format!("jwks_uri: {error}"))?;
+        let keys = SigningKeys::parse(&self.get(location).await?)?;
         Ok(Published { keys, endpoints: found.endpoints })
     }
 
@@ -161,7 +161,7 @@ fn safe_url(text: &str) -> Result<Url, &'static str> {
     match url.scheme() {
         "https" => Ok(url),
         "http" if is_loopback(&url) => Ok(url),
-        _ => Err("it must begin with https, except on this machine"),
+        _ => Err("it must begin with https, except on this host"),
     }
 }
 
@@ -192,9 +192,9 @@ mod tests {
 
     #[test]
     fn people_and_codes_go_where_keys_may_come_from_and_nowhere_else() {
-        let read = |place: &str| -> Endpoints {
-            let document = serde_json::json!({"authorization_endpoint": place, "token_endpoint": place,
-                "end_session_endpoint": place});
+        let read = |location: &str| -> Endpoints {
+            let document = serde_json::json!({"authorization_endpoint": location, "token_endpoint": location,
+                "end_session_endpoint": location});
             serde_json::from_value(document).unwrap()
         };
         let good = read("https://id.example.com/a?b=c#d");

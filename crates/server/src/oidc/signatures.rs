@@ -124,8 +124,8 @@ impl Signatures {
         Arc::clone(&self.known.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Asks the issuer, unless a client has since the caller looked or it is too soon. Who has something that is good
-    /// enough does not wait for another client who asks.
+    /// Fetches the keys of the issuer, unless another task has since the caller looked or it is too soon. A caller with keys that are good
+    /// enough does not wait for another task that fetches them.
     async fn fetch(&self, seen: &Arc<KeyCache>, is_good_enough: bool) -> bool {
         let mut asked_at = match self.asked_at.try_lock() {
             Ok(asked_at) => asked_at,

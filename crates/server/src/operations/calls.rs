@@ -1,13 +1,14 @@
 //! `GET /workflows/{name}/calls`
 
-use axum::Json;
 use axum::extract::State;
+use axum::{Extension, Json};
 use engine::{StepInfo, StepResult};
 
 use super::plan::find;
 use crate::app_state::Shared;
 use crate::http::Failure;
 use crate::metrics::{Meter, Tally};
+use crate::principal::Principal;
 use crate::query::{Name, Query};
 use crate::wire;
 
@@ -25,11 +26,12 @@ use crate::wire;
 )]
 pub(crate) async fn get_workflow_calls(
     State(app): State<Shared>,
+    Extension(principal): Extension<Principal>,
     Name(name): Name,
     query: Query,
 ) -> Result<Json<wire::WorkflowCalls>, Failure> {
     query.finish()?;
-    let info = find(&app, &name)?;
+    let info = find(&app, &principal, &name)?;
     let steps = info.steps.iter().map(|step| calls(&app.meter, &info.workflow, step)).collect();
     Ok(Json(wire::WorkflowCalls { workflow: name, steps }))
 }

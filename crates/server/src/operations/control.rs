@@ -5,7 +5,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
 use axum::{Extension, Json};
-use engine::{OperationId, PhaseVerb};
+use engine::{Capability, OperationId, PhaseVerb};
 
 use super::inspect;
 use crate::app_state::{AppState, Shared};
@@ -45,11 +45,11 @@ enum Answers {
 )]
 pub(crate) async fn cancel(
     State(app): State<Shared>,
-    Extension(caller): Extension<Principal>,
+    Extension(principal): Extension<Principal>,
     Id(id): Id,
     MaybeJson(control): MaybeJson<wire::Control>,
 ) -> Result<impl IntoResponse, Failure> {
-    ask(&app, id, PhaseVerb::Cancel, &caller, control).await
+    ask(&app, id, PhaseVerb::Cancel, &principal, control).await
 }
 
 /// Holds an operation still until an operator resumes it.
@@ -61,11 +61,11 @@ pub(crate) async fn cancel(
 )]
 pub(crate) async fn pause(
     State(app): State<Shared>,
-    Extension(caller): Extension<Principal>,
+    Extension(principal): Extension<Principal>,
     Id(id): Id,
     MaybeJson(control): MaybeJson<wire::Control>,
 ) -> Result<impl IntoResponse, Failure> {
-    ask(&app, id, PhaseVerb::Pause, &caller, control).await
+    ask(&app, id, PhaseVerb::Pause, &principal, control).await
 }
 
 /// Lets an operation go on that is paused or stuck, in the direction in which it went.
@@ -77,11 +77,11 @@ pub(crate) async fn pause(
 )]
 pub(crate) async fn resume(
     State(app): State<Shared>,
-    Extension(caller): Extension<Principal>,
+    Extension(principal): Extension<Principal>,
     Id(id): Id,
     MaybeJson(control): MaybeJson<wire::Control>,
 ) -> Result<impl IntoResponse, Failure> {
-    ask(&app, id, PhaseVerb::Resume, &caller, control).await
+    ask(&app, id, PhaseVerb::Resume, &principal, control).await
 }
 
 /// Tries again at once, with a whole retry budget.
@@ -95,18 +95,18 @@ pub(crate) async fn resume(
 )]
 pub(crate) async fn retry(
     State(app): State<Shared>,
-    Extension(caller): Extension<Principal>,
+    Extension(principal): Extension<Principal>,
     Id(id): Id,
     MaybeJson(control): MaybeJson<wire::Control>,
 ) -> Result<impl IntoResponse, Failure> {
-    ask(&app, id, PhaseVerb::Retry, &caller, control).await
+    ask(&app, id, PhaseVerb::Retry, &principal, control).await
 }
 
 async fn ask(
     app: &AppState,
     id: OperationId,
     verb: PhaseVerb,
-    caller: &Principal,
+    principal: &Principal,
     control: Option<wire::Control>,
 ) -> Result<impl IntoResponse + use<>, Failure> {
     let reason = control.and_then(|control| control.reason).unwrap_or_default();
@@ -114,8 +114,12 @@ async fn ask(
         let rule = format!("reason: at most {REASON_CHARS_MAX} characters, and no control characters");
         return Err(Failure::new(Code::InvalidBody, rule).with("field", "reason"));
     }
-    let asked = app.engine.ask(id, verb, &caller.name, &reason).await;
+    // Who may operate all is spared the look.
+    if !principal.can(Capability::Operate) {
+        inspect(app, principal, Capability::Operate, id).await?;
+    }
+    let asked = app.engine.ask(id, verb, &principal.name, &reason).await;
     asked.map_err(|error| error::ask(error, id))?;
-    let operation = inspect(app, id).await?.shown.summary.to_wire();
+    let operation = inspect(app, principal, Capability::Operate, id).await?.shown.summary.to_wire();
     Ok((StatusCode::ACCEPTED, about(&id), Json(operation)))
 }

@@ -1,14 +1,15 @@
 //! `GET /operations/{id}/explain`
 
-use axum::Json;
 use axum::extract::State;
+use axum::{Extension, Json};
 use engine::store::{self, QUEUED, StoreError, Summary};
-use engine::{Body, OperationId, Phase, PhaseVerb};
+use engine::{Body, Capability, OperationId, Phase, PhaseVerb};
 
 use super::explanation::{OperationFacts, PausedBy, explain};
 use super::inspect;
 use crate::app_state::{AppState, Shared};
 use crate::http::Failure;
+use crate::principal::Principal;
 use crate::query::{Id, Query};
 use crate::wire;
 
@@ -32,11 +33,12 @@ const NEIGHBOURS_MAX: usize = 200;
 )]
 pub(crate) async fn explain_operation(
     State(app): State<Shared>,
+    Extension(principal): Extension<Principal>,
     Id(id): Id,
     query: Query,
 ) -> Result<Json<wire::Explanation>, Failure> {
     query.finish()?;
-    let inspection = inspect(&app, id).await?;
+    let inspection = inspect(&app, &principal, Capability::Read, id).await?;
     let summary = &inspection.shown.summary;
     let paused_by = match summary.phase {
         Phase::Paused => paused_by(&app, id).await?,

@@ -251,9 +251,9 @@ impl OperationFacts<'_> {
         let (id, phase) = (self.summary().id, self.summary().phase);
         let leaves = self.plan.is_some_and(|plan| plan.on_failure == "leave");
         let cancelled = match (phase, leaves) {
-            (Phase::Stuck, _) if self.memory().goes_back() => "tries to take back the rest once more",
+            (Phase::Stuck, _) if self.memory().goes_back() => "tries to undo the rest once more",
             (_, true) => "gives it up and leaves what it made",
-            (_, false) => "gives it up and takes back what it made",
+            (_, false) => "gives it up and undoes what it made",
         };
         let means = [
             (PhaseVerb::Resume, "lets it go on"),

@@ -1,17 +1,18 @@
 //! `GET /operations/{id}`
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::header::{CACHE_CONTROL, ETAG, IF_NONE_MATCH};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
-use engine::{Inspection, WorkflowInfo, masked};
+use axum::{Extension, Json};
+use engine::{Capability, Inspection, WorkflowInfo, masked};
 use serde_json::Value;
 
 use super::inspect;
 use super::progress::{cause, left_over, steps};
 use crate::app_state::Shared;
 use crate::http::Failure;
+use crate::principal::Principal;
 use crate::query::{Id, Query};
 use crate::tokens::digest;
 use crate::wire::{self, ToWire};
@@ -33,12 +34,13 @@ use crate::wire::{self, ToWire};
 )]
 pub async fn get_operation(
     State(app): State<Shared>,
+    Extension(principal): Extension<Principal>,
     Id(id): Id,
     query: Query,
     headers: HeaderMap,
 ) -> Result<Response, Failure> {
     query.finish()?;
-    let inspection = inspect(&app, id).await?;
+    let inspection = inspect(&app, &principal, Capability::Read, id).await?;
     let plan = app.engine.plan_of(&inspection);
     let detail = detail(inspection, plan.as_ref());
     let tag = tag(&detail)?;

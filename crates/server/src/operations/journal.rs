@@ -1,11 +1,13 @@
 //! `GET /operations/{id}/journal`
 
-use axum::Json;
 use axum::extract::State;
+use axum::{Extension, Json};
+use engine::Capability;
 
 use super::inspect;
 use crate::app_state::Shared;
 use crate::http::Failure;
+use crate::principal::Principal;
 use crate::query::{Id, Query};
 use crate::wire::{self, ToWire};
 
@@ -24,16 +26,20 @@ const LIMIT_MAX: u16 = 500;
 )]
 pub(crate) async fn get_journal(
     State(app): State<Shared>,
+    Extension(principal): Extension<Principal>,
     Id(id): Id,
     mut query: Query,
 ) -> Result<Json<wire::JournalPage>, Failure> {
     let after = query.number("after", 0..=u32::MAX)?.unwrap_or(0);
     let limit = usize::from(query.number("limit", 1..=LIMIT_MAX)?.unwrap_or(LIMIT_DEFAULT));
     query.finish()?;
+    if !principal.can(Capability::Read) {
+        inspect(&app, &principal, Capability::Read, id).await?;
+    }
     let mut events = app.engine.journal(id, after, limit + 1).await?;
     if events.is_empty() {
         // No news of an operation is an answer; no operation is not.
-        inspect(&app, id).await?;
+        inspect(&app, &principal, Capability::Read, id).await?;
     }
     let has_more = events.len() > limit;
     events.truncate(limit);

@@ -1,11 +1,12 @@
 //! `GET /operations`
 
-use axum::Json;
 use axum::extract::State;
+use axum::{Extension, Json};
 
 use super::wanted::ListRequest;
 use crate::app_state::Shared;
 use crate::http::Failure;
+use crate::principal::Principal;
 use crate::query::Query;
 use crate::wire;
 
@@ -20,7 +21,8 @@ use crate::wire;
 )]
 pub(crate) async fn list_operations(
     State(app): State<Shared>,
+    Extension(principal): Extension<Principal>,
     query: Query,
 ) -> Result<Json<wire::OperationPage>, Failure> {
-    Ok(Json(ListRequest::read(&app.engine, query)?.page(&app.engine).await?))
+    Ok(Json(ListRequest::read(&app.engine, principal, query)?.page(&app.engine).await?))
 }

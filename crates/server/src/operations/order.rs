@@ -14,6 +14,7 @@ use crate::query::not_allowed;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum By {
     Created,
+    Name,
     Workflow,
     Phase,
     Resource,
@@ -36,14 +37,15 @@ impl Order {
         let (name, is_descending) = text.strip_prefix('-').map_or((text, false), |name| (name, true));
         let by = match name {
             "created" => By::Created,
+            "name" => By::Name,
             "workflow" => By::Workflow,
             "phase" => By::Phase,
             "resource" => By::Resource,
             "tenant" => By::Tenant,
             "duration" => By::Duration,
             _ => {
-                let allowed = "one of created, workflow, phase, resource, tenant, duration, with - in front for the \
-                               other direction";
+                let allowed = "one of created, name, workflow, phase, resource, tenant, duration, with - in front for \
+                               the other direction";
                 return Err(not_allowed("sort", text, allowed));
             }
         };
@@ -56,6 +58,7 @@ impl Order {
         found.sort_by(|a, b| {
             let order: Ordering = match self.by {
                 By::Created => a.id.cmp(&b.id),
+                By::Name => a.name.cmp(&b.name),
                 By::Workflow => a.workflow.cmp(&b.workflow),
                 By::Phase => a.phase.cmp(&b.phase),
                 By::Resource => a.resource.cmp(&b.resource),

@@ -4,11 +4,12 @@ use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::time::Duration;
 
+use axum::Extension;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use axum::response::IntoResponse;
 use axum::response::sse::{Event, KeepAlive, Sse};
-use engine::{Body, OperationId, Phase, Timestamp};
+use engine::{Body, Capability, OperationId, Phase, Timestamp};
 use futures_util::stream::{Stream, unfold};
 use tracing::warn;
 
@@ -16,6 +17,7 @@ use super::inspect;
 use crate::app_state::Shared;
 use crate::error;
 use crate::http::{Failure, OperationEvents};
+use crate::principal::Principal;
 use crate::query::{Id, Query, not_allowed};
 use crate::wire::{self, ToWire};
 
@@ -51,6 +53,7 @@ const QUIET_MAX: u32 = 60;
 )]
 pub(crate) async fn stream_events(
     State(app): State<Shared>,
+    Extension(principal): Extension<Principal>,
     Id(id): Id,
     mut query: Query,
     headers: HeaderMap,
@@ -60,7 +63,7 @@ pub(crate) async fn stream_events(
     let after = last_event_id(&headers)?.or(after).unwrap_or(0);
     // The seat comes first: whatever happens after we looked rings the bell.
     let watch = app.watchers.watch(id).ok_or_else(error::too_many_streams)?;
-    let phase = inspect(&app, id).await?.shown.summary.phase;
+    let phase = inspect(&app, &principal, Capability::Read, id).await?.shown.summary.phase;
     let closes_at = app.engine.now().plus(LIFE);
     let updates = OperationEvents::new(&app, Some(watch));
     let reader =
@@ -153,7 +156,7 @@ impl JournalReader {
         Ok(!events.is_empty())
     }
 
-    /// Whether the end in the journal still holds: a client may have started the operation again, which is in
+    /// Whether the end in the journal still holds: an operator may have started the operation again, which is in
     /// its row before it is in its journal.
     async fn is_over(&mut self) -> bool {
         match self.app.engine.inspect(self.id).await {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use api::Code;
 use axum::extract::{FromRequestParts, State};
 use axum::http::header::LOCATION;
 use axum::http::request::Parts;
@@ -11,10 +12,11 @@ use axum::{Extension, Json};
 use engine::{Capability, Command, OperationId, Workflow};
 use tracing::warn;
 
+use super::plan::known;
 use crate::app_state::{AppState, Shared};
 use crate::audit::about;
 use crate::error;
-use crate::guard::forbidden;
+use crate::grants::check_submit;
 use crate::http::body::JsonBody;
 use crate::http::{Failure, IDEMPOTENCY_REPLAYED, idempotency_key};
 use crate::principal::Principal;
@@ -43,29 +45,45 @@ use crate::wire::{self, ToWire};
 )]
 pub(crate) async fn submit(
     State(app): State<Shared>,
-    Extension(caller): Extension<Principal>,
+    Extension(principal): Extension<Principal>,
     headers: HeaderMap,
     JsonBody(asked): JsonBody<wire::Submit>,
 ) -> Result<impl IntoResponse, Failure> {
-    if !caller.can_with(Capability::Submit, &asked.workflow) {
-        return Err(forbidden(&caller, Capability::Submit));
-    }
+    check_submit(&principal, &asked.workflow)?;
+    check_limits(&app, &principal, &asked)?;
     let command = Command {
+        name: asked.name,
         workflow: asked.workflow,
         tenant: asked.tenant,
         resource: asked.resource,
         params: asked.params,
-        by: caller.name,
+        by: principal.name,
         idempotency_key: idempotency_key(&headers)?,
         queue: asked.queue,
     };
     begin(&app, command).await
 }
 
+/// What a caller may not do whose grants are for some workflows: hold a resource that others work on, and learn what
+/// other workflows there are.
+fn check_limits(app: &AppState, principal: &Principal, asked: &wire::Submit) -> Result<(), Failure> {
+    if !principal.can(Capability::Submit) && asked.resource.is_some() {
+        let detail = "resource: with a grant for some workflows, leave resource out; the declaration of the workflow \
+                      names it";
+        return Err(Failure::new(Code::Forbidden, detail).with("field", "resource"));
+    }
+    if !principal.can(Capability::Read) && app.engine.workflow(&asked.workflow).is_none() {
+        let detail =
+            format!("there is no workflow {:?}; known are {}", asked.workflow, known(app, principal));
+        return Err(Failure::new(Code::UnknownWorkflow, detail));
+    }
+    Ok(())
+}
+
 /// What an endpoint that begins an operation needs besides its body: who asks, and under which idempotency key.
 pub struct Submitter {
     app: Shared,
-    caller: Principal,
+    principal: Principal,
     idempotency_key: Option<String>,
 }
 
@@ -73,21 +91,26 @@ impl FromRequestParts<Shared> for Submitter {
     type Rejection = Failure;
 
     async fn from_request_parts(parts: &mut Parts, app: &Shared) -> Result<Submitter, Failure> {
-        let caller = parts.extensions.get::<Principal>().cloned().ok_or_else(Failure::internal)?;
-        Ok(Submitter { app: Shared::clone(app), caller, idempotency_key: idempotency_key(&parts.headers)? })
+        let principal = parts.extensions.get::<Principal>().cloned().ok_or_else(Failure::internal)?;
+        Ok(Submitter {
+            app: Shared::clone(app),
+            principal,
+            idempotency_key: idempotency_key(&parts.headers)?,
+        })
     }
 }
 
 impl Submitter {
     /// Begins an operation on a resource and answers like `POST /operations`.
     pub async fn submit<W: Workflow>(self, resource: &str, params: &W::Params) -> Result<Response, Failure> {
-        let Submitter { app, caller, idempotency_key } = self;
+        let Submitter { app, principal, idempotency_key } = self;
         let command = Command {
+            name: None,
             workflow: W::KIND.to_owned(),
             tenant: wire::Submit::default_tenant(),
             resource: Some(resource.to_owned()),
             params: serde_json::to_value(params).map_err(|_| Failure::internal())?,
-            by: caller.name,
+            by: principal.name,
             idempotency_key,
             queue: false,
         };
@@ -129,6 +152,7 @@ fn newly_accepted(app: &AppState, command: &Command) -> wire::Operation {
     wire::Operation {
         id: uuid::Uuid::nil(),
         workflow: command.workflow.clone(),
+        name: command.name.clone(),
         tenant: command.tenant.clone(),
         resource: command.resource.clone(),
         phase: wire::Phase::Pending,

@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use axum::Json;
 use axum::extract::State;
+use axum::{Extension, Json};
 use engine::Phase;
 use engine::store::Summary;
 
 use super::wanted::Filters;
 use crate::app_state::Shared;
 use crate::http::Failure;
+use crate::principal::Principal;
 use crate::query::Query;
 use crate::wire::{self, ToWire};
 
@@ -27,9 +28,10 @@ const GROUPS_MAX: usize = 20;
 )]
 pub(crate) async fn count_operations(
     State(app): State<Shared>,
+    Extension(principal): Extension<Principal>,
     mut query: Query,
 ) -> Result<Json<wire::OperationTotals>, Failure> {
-    let mut filters = Filters::read(&app.engine, &mut query)?;
+    let mut filters = Filters::read(&app.engine, principal, &mut query)?;
     query.finish()?;
     filters.query.limit = COUNTED_MAX;
     let mut phases: BTreeMap<wire::Phase, u64> = BTreeMap::new();
@@ -52,9 +54,10 @@ pub(crate) async fn count_operations(
 )]
 pub(crate) async fn group_failures(
     State(app): State<Shared>,
+    Extension(principal): Extension<Principal>,
     mut query: Query,
 ) -> Result<Json<wire::FailureGroups>, Failure> {
-    let mut filters = Filters::read(&app.engine, &mut query)?;
+    let mut filters = Filters::read(&app.engine, principal, &mut query)?;
     query.finish()?;
     filters.query.limit = FAILURES_MAX;
     if filters.query.phases.is_empty() {

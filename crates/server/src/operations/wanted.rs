@@ -4,13 +4,14 @@
 //! this module, which looks at a bounded number of operations for each page, so that no request costs more as history grows.
 
 use engine::store::{self, Summary};
-use engine::{Engine, OperationId, Phase, WorkflowInfo};
+use engine::{Capability, Engine, OperationId, Phase, WorkflowInfo};
 use uuid::Uuid;
 
 use super::id_part::IdPart;
 use super::order::{Order, Sorted};
 use crate::http::Failure;
 use crate::paging::{cursor_after, parse_cursor};
+use crate::principal::Principal;
 use crate::query::{Query, not_allowed};
 use crate::wire::{self, ToWire};
 
@@ -28,6 +29,8 @@ pub(super) struct Filters {
     pub(super) query: store::OperationQuery,
     /// Workflows that are left out.
     hidden: Vec<String>,
+    /// Who looks, where it may not see the operations of all workflows.
+    limited: Option<Principal>,
 }
 
 pub(super) struct ListRequest {
@@ -42,7 +45,7 @@ pub(super) struct ListRequest {
 }
 
 impl Filters {
-    pub(super) fn read(engine: &Engine, query: &mut Query) -> Result<Filters, Failure> {
+    pub(super) fn read(engine: &Engine, principal: Principal, query: &mut Query) -> Result<Filters, Failure> {
         let workflow = query.text("workflow")?;
         let phases = phases(&query.all("phase"))?;
         let tenant = query.text("tenant")?;
@@ -61,16 +64,24 @@ impl Filters {
             phases,
             tenant,
             resource,
+            resources: Vec::new(),
             before,
             from,
             id_end: None,
             limit: 0,
         };
-        Ok(Filters { query, hidden })
+        let limited = Some(principal).filter(|principal| !principal.can(Capability::Read));
+        Ok(Filters { query, hidden, limited })
     }
 
     pub(super) fn shows(&self, workflow: &str) -> bool {
-        !self.hidden.iter().any(|hidden| hidden == workflow)
+        let is_seen = |principal: &Principal| principal.can_with(Capability::Read, workflow);
+        self.limited.as_ref().is_none_or(is_seen) && !self.hidden.iter().any(|hidden| hidden == workflow)
+    }
+
+    /// Whether all that the database finds is shown.
+    fn is_exact(&self) -> bool {
+        self.hidden.is_empty() && self.limited.is_none()
     }
 }
 
@@ -80,8 +91,12 @@ fn housekeeping(engine: &Engine) -> Vec<String> {
 }
 
 impl ListRequest {
-    pub(super) fn read(engine: &Engine, mut query: Query) -> Result<ListRequest, Failure> {
-        let filters = Filters::read(engine, &mut query)?;
+    pub(super) fn read(
+        engine: &Engine,
+        principal: Principal,
+        mut query: Query,
+    ) -> Result<ListRequest, Failure> {
+        let filters = Filters::read(engine, principal, &mut query)?;
         let text = query.text("q")?.unwrap_or_default().to_lowercase();
         let order = Order::read(query.text("sort")?.as_deref())?;
         let limit = query.number("limit", 1..=LIMIT_MAX)?.unwrap_or(LIMIT_DEFAULT);
@@ -98,7 +113,7 @@ impl ListRequest {
 
     pub(super) async fn page(mut self, engine: &Engine) -> Result<wire::OperationPage, Failure> {
         if let Some(part) = &self.id {
-            let found = part.find(engine, &self.limited()).await?;
+            let found = self.seen(part.find(engine, &self.limited()).await?);
             return Ok(answer(engine, found, None, None));
         }
         if self.cursor.is_none()
@@ -124,8 +139,16 @@ impl ListRequest {
         let [word] = self.words.as_slice() else { return Ok(None) };
         let digits = word.chars().filter(char::is_ascii_hexdigit).count();
         let Some(part) = IdPart::parse(word).filter(|_| digits >= ID_DIGITS_MIN) else { return Ok(None) };
-        let found = part.beginnings(engine, &self.limited()).await?;
+        let found = self.seen(part.beginnings(engine, &self.limited()).await?);
         Ok((!found.is_empty()).then(|| answer(engine, found, None, None)))
+    }
+
+    /// Those that the caller may see, also where an id names them.
+    fn seen(&self, mut found: Vec<Summary>) -> Vec<Summary> {
+        if self.filters.limited.is_some() {
+            found.retain(|summary| self.filters.shows(&summary.workflow));
+        }
+        found
     }
 
     fn limited(&self) -> store::OperationQuery {
@@ -134,7 +157,7 @@ impl ListRequest {
 
     /// The newest that fit. Reads until the page is full, and no further than it may.
     async fn look(&self, engine: &Engine, limit: usize) -> Result<ListScan, Failure> {
-        let is_exact = self.words.is_empty() && self.filters.hidden.is_empty();
+        let is_exact = self.words.is_empty() && self.filters.is_exact();
         let mut query = self.filters.query.clone();
         let mut looked = ListScan::default();
         loop {
@@ -169,7 +192,7 @@ impl ListRequest {
         }
         let id = if self.words.is_empty() { String::new() } else { summary.id.to_string() };
         let texts = [Some(&id), Some(&summary.workflow), Some(&summary.tenant), summary.resource.as_ref()];
-        let told = [summary.reason.as_ref(), summary.step.as_ref()];
+        let told = [summary.reason.as_ref(), summary.step.as_ref(), summary.name.as_ref()];
         let texts: Vec<String> =
             texts.into_iter().chain(told).flatten().map(|text| text.to_lowercase()).collect();
         self.words.iter().all(|word| texts.iter().any(|text| text.contains(word)))

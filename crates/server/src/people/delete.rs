@@ -7,9 +7,10 @@ use axum::http::StatusCode;
 use axum::response::IntoResponse;
 use engine::ProofKind;
 
-use super::done;
+use super::{done, find};
 use crate::app_state::Shared;
 use crate::audit::about;
+use crate::grants;
 use crate::http::Failure;
 use crate::principal::Principal;
 use crate::query::Name;
@@ -29,14 +30,17 @@ use crate::sandbox_access::check_change;
 )]
 pub(crate) async fn delete_user(
     State(app): State<Shared>,
-    Extension(caller): Extension<Principal>,
+    Extension(principal): Extension<Principal>,
     Name(name): Name,
 ) -> Result<impl IntoResponse, Failure> {
-    if caller.name == name && caller.proof.kind() == ProofKind::Password {
+    if principal.name == name && principal.proof.kind() == ProofKind::Password {
         let detail = format!("you are {name:?}; ask another admin to remove you");
         return Err(Failure::new(Code::NotYourself, detail));
     }
-    check_change(&caller, &name)?;
+    check_change(&principal, &name)?;
+    // Who manages the users of one team removes no one who may do more.
+    let user = find(&*app.people, &name).await?;
+    grants::check_within(&principal, user.role, &user.grants)?;
     done(app.people.remove_user(&name).await?, &name)?;
     Ok((StatusCode::NO_CONTENT, about(&name)))
 }

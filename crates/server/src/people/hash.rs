@@ -1,5 +1,5 @@
 //! Argon2id with the parameters that OWASP recommends, which are the defaults of the crate: 19 MiB, two passes, one
-//! lane. The hash is a PHC string, so other parameters can follow without losing any client.
+//! lane. The hash is a PHC string, so other parameters can follow without losing any password.
 
 use argon2::Argon2;
 use argon2::password_hash::phc::PasswordHash;

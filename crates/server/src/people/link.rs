@@ -100,7 +100,7 @@ mod tests {
         assert!(rows.len() == 1 && is_link(&rows[0]), "{rows:?}");
         assert!(!format!("{rows:?}").contains(code.expose_secret()));
         assert!(store.find_session(&digest(code.expose_secret())).await.unwrap().is_none(), "not a cookie");
-        let change = UserChange { role: None, hash: Some("other".into()) };
+        let change = UserChange { grants: None, role: None, hash: Some("other".into()) };
         store.change_user("zoe", &change).await.unwrap();
         assert_eq!(redeem(&store, &code, NOW).await.unwrap(), None);
         assert_eq!(issue_link(&MemoryStore::new(), NOW).await.unwrap().map(|(name, _)| name), None);

@@ -37,7 +37,7 @@ use crate::wire::{self, ToWire};
 )]
 pub(crate) async fn change_my_password(
     State(app): State<Shared>,
-    Extension(caller): Extension<Principal>,
+    Extension(principal): Extension<Principal>,
     JsonBody(change): JsonBody<wire::ChangePassword>,
 ) -> Result<impl IntoResponse, Failure> {
     let no_password = || {
@@ -45,8 +45,8 @@ pub(crate) async fn change_my_password(
             "only a user who signs in with a password has one to change; a token is replaced instead";
         Failure::new(Code::NoPassword, detail)
     };
-    let name = caller.name;
-    if caller.proof.kind() != ProofKind::Password || app.people.find_user(&name).await?.is_none() {
+    let name = principal.name;
+    if principal.proof.kind() != ProofKind::Password || app.people.find_user(&name).await?.is_none() {
         return Err(no_password());
     }
     let (current, new) = (SecretString::from(change.current), SecretString::from(change.new));
@@ -54,7 +54,7 @@ pub(crate) async fn change_my_password(
     let attempt = Attempt { name: &name, password: &current, from: None };
     sign_in(&*app.people, &app.sign_ins, attempt, app.settings.sign_in, app.engine.now()).await?;
     let hash = hash::hash(&new).await;
-    let change = UserChange { role: None, hash: Some(hash) };
+    let change = UserChange { grants: None, role: None, hash: Some(hash) };
     done(app.people.change_user(&name, &change).await?, &name)?;
     Ok((StatusCode::NO_CONTENT, about(&name)))
 }

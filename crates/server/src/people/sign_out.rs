@@ -14,7 +14,7 @@ use crate::wire;
 
 /// Signs a user out everywhere.
 ///
-/// Sessions that began with a token, or with an identity provider, are of another client who may have the same name:
+/// Sessions that began with a token, or with an identity provider, are of another principal that may have the same name:
 /// end those one by one.
 #[utoipa::path(
     delete, path = "/users/{name}/sessions", tag = "access", operation_id = "sign_out_user",

@@ -12,6 +12,7 @@ use engine::secret::ExposeSecret;
 use super::{IssueError, is_name, issue_as};
 use crate::app_state::Shared;
 use crate::audit::about;
+use crate::grants;
 use crate::http::Failure;
 use crate::http::body::JsonBody;
 use crate::principal::Principal;
@@ -35,7 +36,7 @@ const EXPIRES_SECONDS_MAX: u64 = 100 * 366 * 24 * 60 * 60;
 )]
 pub(crate) async fn create_token(
     State(app): State<Shared>,
-    Extension(caller): Extension<Principal>,
+    Extension(principal): Extension<Principal>,
     JsonBody(new): JsonBody<wire::NewToken>,
 ) -> Result<impl IntoResponse, Failure> {
     let now = app.engine.now();
@@ -50,14 +51,18 @@ pub(crate) async fn create_token(
     if !is_name(&new.name) {
         return Err(IssueError::InvalidName.into());
     }
-    let name = name_of_new(&caller, &new.name);
+    let name = name_of_new(&principal, &new.name);
     let (role, platform) = (wire::role(new.role), new.platform.as_deref());
-    let token = issue_as(&*app.access, &name, role, platform, now, expires_at).await?;
+    let grants = grants::read(&new.grants)?;
+    grants::check_within(&principal, role, &grants)?;
+    let shown = grants::texts(&grants);
+    let token = issue_as(&*app.access, &name, (role, grants), platform, now, expires_at).await?;
     let issued = wire::IssuedToken {
         token: token.expose_secret().to_owned(),
         name: name.clone(),
         role: new.role,
         platform: new.platform.clone(),
+        grants: shown,
         created_at: now.to_wire(),
         expires_at: expires_at.to_wire(),
     };

@@ -9,6 +9,7 @@ use engine::{AdminChange, ProofKind};
 
 use crate::app_state::Shared;
 use crate::audit::about;
+use crate::grants;
 use crate::http::Failure;
 use crate::principal::Principal;
 use crate::query::Name;
@@ -31,10 +32,14 @@ use crate::sandbox_access::check_change;
 )]
 pub(crate) async fn delete_token(
     State(app): State<Shared>,
-    Extension(caller): Extension<Principal>,
+    Extension(principal): Extension<Principal>,
     Name(name): Name,
 ) -> Result<impl IntoResponse, Failure> {
-    check_change(&caller, &name)?;
+    check_change(&principal, &name)?;
+    // Who manages the tokens of one team removes none that may do more.
+    if let Some(token) = app.access.tokens().await?.into_iter().find(|token| token.name == name) {
+        grants::check_within(&principal, token.role, &token.grants)?;
+    }
     match app.access.remove_token(&name, app.engine.now()).await? {
         AdminChange::Done => {}
         AdminChange::Missing => {

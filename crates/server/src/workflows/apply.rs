@@ -6,11 +6,12 @@ use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;
 use axum::{Extension, Json};
-use declared::{SecretPlace, Source, Wrong};
+use declared::{SecretSource, Source, Wrong};
 
 use super::{declarations, refused};
 use crate::app_state::Shared;
 use crate::audit::about;
+use crate::grants;
 use crate::http::body::read;
 use crate::http::{Failure, FailureKind};
 use crate::principal::Principal;
@@ -39,10 +40,11 @@ const TYPES: [&str; 5] =
 )]
 pub(crate) async fn apply_workflow(
     State(app): State<Shared>,
-    Extension(caller): Extension<Principal>,
+    Extension(principal): Extension<Principal>,
     Name(name): Name,
     request: Request,
 ) -> Result<impl IntoResponse, Failure> {
+    grants::check_declare(&principal, &name)?;
     let declarations = declarations(&app)?;
     let given = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let given = given.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
@@ -62,15 +64,15 @@ pub(crate) async fn apply_workflow(
     }
     let secret = match &declaration.secret {
         None => None,
-        Some(SecretPlace::Given(secret)) => Some(secret.clone()),
-        Some(SecretPlace::File(_) | SecretPlace::Env(_)) => {
+        Some(SecretSource::Given(secret)) => Some(secret.clone()),
+        Some(SecretSource::File(_) | SecretSource::Env(_)) => {
             let message = "secret_file and secret_env are for files on the server; send the secret itself as secret, \
                            or use provision-engine workflows apply, which reads it";
             return Err(wrong(message.to_owned()));
         }
     };
     let saved =
-        declarations.declare(&declaration, secret, &caller.name, &Source::Api).await.map_err(refused)?;
+        declarations.declare(&declaration, secret, &principal.name, &Source::Api).await.map_err(refused)?;
     let applied =
         wire::AppliedWorkflow { workflow: saved.workflow, version: saved.version, is_new: saved.is_new };
     Ok((StatusCode::OK, about(&name), Json(applied)))

@@ -9,6 +9,7 @@ use declared::Source;
 use super::{declarations, refused};
 use crate::app_state::Shared;
 use crate::audit::about;
+use crate::grants;
 use crate::http::Failure;
 use crate::principal::Principal;
 use crate::query::Name;
@@ -30,9 +31,10 @@ use crate::wire;
 )]
 pub(crate) async fn delete_workflow(
     State(app): State<Shared>,
-    Extension(caller): Extension<Principal>,
+    Extension(principal): Extension<Principal>,
     Name(name): Name,
 ) -> Result<impl IntoResponse, Failure> {
-    declarations(&app)?.withdraw(&name, &caller.name, &Source::Api).await.map_err(refused)?;
+    grants::check_declare(&principal, &name)?;
+    declarations(&app)?.withdraw(&name, &principal.name, &Source::Api).await.map_err(refused)?;
     Ok((StatusCode::NO_CONTENT, about(&name)))
 }

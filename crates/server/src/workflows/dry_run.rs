@@ -2,11 +2,10 @@
 
 use axum::extract::State;
 use axum::{Extension, Json};
-use engine::Capability;
 
 use super::{declarations, refused};
 use crate::app_state::Shared;
-use crate::guard::forbidden;
+use crate::grants::check_submit;
 use crate::http::Failure;
 use crate::http::body::JsonBody;
 use crate::principal::Principal;
@@ -28,13 +27,11 @@ use crate::wire;
 )]
 pub(crate) async fn dry_run_workflow(
     State(app): State<Shared>,
-    Extension(caller): Extension<Principal>,
+    Extension(principal): Extension<Principal>,
     Name(name): Name,
     JsonBody(asked): JsonBody<wire::DryRun>,
 ) -> Result<Json<wire::DryRunCalls>, Failure> {
-    if !caller.can_with(Capability::Submit, &name) {
-        return Err(forbidden(&caller, Capability::Submit));
-    }
+    check_submit(&principal, &name)?;
     let calls = declarations(&app)?.dry_run(&name, &asked.tenant, &asked.params).await.map_err(refused)?;
     let calls = calls
         .into_iter()

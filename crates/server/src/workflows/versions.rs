@@ -1,13 +1,14 @@
 //! `GET /workflows/{name}/versions` and `GET /workflows/{name}/versions/{version}`
 
 use api::Code;
-use axum::Json;
 use axum::extract::{Path, State};
+use axum::{Extension, Json};
 use declared::{Head, VersionLine};
 
 use super::{declarations, with_origin};
 use crate::app_state::{AppState, Shared};
 use crate::http::Failure;
+use crate::principal::Principal;
 use crate::query::{Name, Query, not_allowed};
 use crate::wire::{self, ToWire};
 
@@ -23,11 +24,12 @@ use crate::wire::{self, ToWire};
 )]
 pub(crate) async fn list_workflow_versions(
     State(app): State<Shared>,
+    Extension(principal): Extension<Principal>,
     Name(name): Name,
     query: Query,
 ) -> Result<Json<wire::WorkflowVersionList>, Failure> {
     query.finish()?;
-    let head = head(&app, &name)?;
+    let head = head(&app, &principal, &name)?;
     let items = head.versions.iter().rev().map(|line| version(&head, line)).collect();
     Ok(Json(wire::WorkflowVersionList { workflow: name, items }))
 }
@@ -45,12 +47,13 @@ pub(crate) async fn list_workflow_versions(
 )]
 pub(crate) async fn get_workflow_version(
     State(app): State<Shared>,
+    Extension(principal): Extension<Principal>,
     Path((name, number)): Path<(String, String)>,
     query: Query,
 ) -> Result<Json<wire::WorkflowContent>, Failure> {
     query.finish()?;
     let number: u32 = number.parse().map_err(|_| not_allowed("version", &number, "a whole number"))?;
-    let head = head(&app, &name)?;
+    let head = head(&app, &principal, &name)?;
     let missing =
         || Failure::new(Code::WorkflowNotFound, format!("{name} has no version {number} that is kept"));
     let line = head.line(number).ok_or_else(missing)?;
@@ -60,8 +63,8 @@ pub(crate) async fn get_workflow_version(
     Ok(Json(wire::WorkflowContent { version: version(&head, line), content: record.text, plan }))
 }
 
-fn head(app: &AppState, name: &str) -> Result<Head, Failure> {
-    let found = declarations(app)?.get(name).map(|declared| declared.head);
+fn head(app: &AppState, principal: &Principal, name: &str) -> Result<Head, Failure> {
+    let found = declarations(app)?.get(name).filter(|_| principal.sees(name)).map(|declared| declared.head);
     found.ok_or_else(|| {
         Failure::new(Code::WorkflowNotFound, format!("there is no declared workflow {name:?}"))
     })

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use engine::store::StoreError;
-use engine::{AccessStore, AdminChange, AuditRow, Timestamp, TokenRow};
+use engine::{AccessStore, AdminChange, AuditRow, Timestamp, TokenRow, grants_text};
 use tokio_postgres::Row;
 
 use super::PostgresStore;
@@ -14,12 +14,12 @@ use crate::rows::{self, TokenText};
 impl AccessStore for PostgresStore {
     async fn add_token(&self, token: &TokenRow) -> Result<bool, StoreError> {
         let (created_at, expires_at) = (token.created_at.0, token.expires_at.map(|at| at.0));
-        let role = token.role.as_str();
+        let (role, grants) = (token.role.as_str(), grants_text(&token.grants));
         let added = self
             .queued_writes
             .write(
                 sql::ADD_TOKEN,
-                &[&token.name, &role, &token.digest, &created_at, &expires_at, &token.platform],
+                &[&token.name, &role, &token.digest, &created_at, &expires_at, &token.platform, &grants],
             )
             .await?;
         Ok(!added.is_empty())
@@ -78,6 +78,7 @@ fn token(row: &Row) -> Result<TokenRow, StoreError> {
         created_at: row.get(3),
         expires_at: row.get(4),
         platform: row.get(5),
+        grants: row.get(6),
     };
     found.read()
 }

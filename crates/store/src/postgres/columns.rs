@@ -48,6 +48,7 @@ pub(super) struct Creates<'a> {
     pub(super) scopes: Vec<Option<&'a str>>,
     pub(super) keys: Vec<Option<&'a str>>,
     pub(super) digests: Vec<Option<&'a str>>,
+    pub(super) names: Vec<Option<&'a str>>,
 }
 
 impl<'a> Creates<'a> {
@@ -67,6 +68,7 @@ impl<'a> Creates<'a> {
         self.scopes.push(same.map(|same| same.scope.as_str()));
         self.keys.push(same.map(|same| same.key.as_str()));
         self.digests.push(same.map(|same| same.digest.as_str()));
+        self.names.push(create.name.as_deref());
         Ok(())
     }
 
@@ -75,7 +77,7 @@ impl<'a> Creates<'a> {
         self.keys.iter().zip(&self.resources).any(|(key, resource)| key.is_some() && resource.is_some())
     }
 
-    pub(super) fn params(&self) -> [Param<'_>; 14] {
+    pub(super) fn params(&self) -> [Param<'_>; 15] {
         [
             &self.ids,
             &self.workflows,
@@ -91,6 +93,7 @@ impl<'a> Creates<'a> {
             &self.scopes,
             &self.keys,
             &self.digests,
+            &self.names,
         ]
     }
 }

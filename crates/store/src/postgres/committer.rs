@@ -67,6 +67,7 @@ pub(super) const COMMITTER: ConnectionRole = ConnectionRole {
         sql::UNARCHIVE,
         sql::WAKE,
         sql::SIGNAL,
+        sql::UNREAD_SIGNALS,
         sql::QUEUES_FOR,
         resource_sql::LOCK_NAMES,
         resource_sql::LOCK_RESOURCES,

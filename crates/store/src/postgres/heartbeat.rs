@@ -40,9 +40,9 @@ pub(super) struct Heartbeat {
 struct HeartbeatConnection {
     line: Connection,
     wake_up: Arc<Notify>,
-    /// What is sent in one go must not be mixed with what another caller sends.
+    /// What is sent in one go must not be mixed with what another task sends.
     turn: Mutex<()>,
-    /// Held while a user looks for dead nodes and control requests.
+    /// Held while a task looks for dead nodes and control requests.
     attending: Mutex<()>,
     /// This node may own something. One that owns nothing gets no control requests and looks less often.
     is_busy: AtomicBool,

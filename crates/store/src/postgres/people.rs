@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use engine::store::StoreError;
 use engine::{
     AdminChange, DRAFTS_MAX, DraftRow, PeopleStore, ProofKind, Role, SessionRow, Timestamp, UserChange,
-    UserRow,
+    UserRow, grants_text,
 };
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
@@ -19,9 +19,13 @@ impl PeopleStore for PostgresStore {
     async fn add_user(&self, user: &UserRow) -> Result<bool, StoreError> {
         let (created_at, locked_until) = (user.created_at.0, user.locked_until.map(|at| at.0));
         let (role, failures) = (user.role.as_str(), i64::from(user.failures));
+        let grants = grants_text(&user.grants);
         let added = self
             .queued_writes
-            .write(sql::ADD_USER, &[&user.name, &role, &user.hash, &created_at, &failures, &locked_until])
+            .write(
+                sql::ADD_USER,
+                &[&user.name, &role, &user.hash, &created_at, &failures, &locked_until, &grants],
+            )
             .await?;
         Ok(!added.is_empty())
     }
@@ -36,8 +40,11 @@ impl PeopleStore for PostgresStore {
 
     async fn change_user(&self, name: &str, change: &UserChange) -> Result<AdminChange, StoreError> {
         let (role, proof) = (change.role.map(Role::as_str), ProofKind::Password.as_str());
-        let changed =
-            self.queued_writes.write(sql::CHANGE_USER, &[&name, &role, &change.hash, &proof]).await?;
+        let grants = change.grants.as_deref().map(grants_text);
+        let changed = self
+            .queued_writes
+            .write(sql::CHANGE_USER, &[&name, &role, &change.hash, &proof, &grants])
+            .await?;
         Ok(admin_change(&changed))
     }
 
@@ -83,6 +90,7 @@ impl PeopleStore for PostgresStore {
                     &session.proof_expires_at,
                     &session.device,
                     &session.address,
+                    &session.grants,
                 ],
             )
             .await;
@@ -152,6 +160,7 @@ fn user(row: &Row) -> Result<UserRow, StoreError> {
         created_at: row.get(3),
         failures: row.get(4),
         locked_until: row.get(5),
+        grants: row.get(6),
     };
     found.read()
 }
@@ -172,6 +181,7 @@ fn session(row: &Row) -> Result<SessionRow, StoreError> {
         proof_expires_at: row.get(11),
         device: row.get(12),
         address: row.get(13),
+        grants: row.get(14),
     };
     found.read()
 }

@@ -1,13 +1,14 @@
 //! The SQL of people and their sessions. What changes two tables is one statement, and so one transaction.
 
 pub(super) const ADD_USER: &str = "
-    insert into users (name, role, hash, created_at, failures, locked_until) values ($1, $2, $3, $4, $5, $6)
+    insert into users (name, role, hash, created_at, failures, locked_until, grants)
+    values ($1, $2, $3, $4, $5, $6, $7)
     on conflict do nothing
     returning 1";
 pub(super) const FIND_USER: &str =
-    "select name, role, hash, created_at, failures, locked_until from users where name = $1";
+    "select name, role, hash, created_at, failures, locked_until, grants from users where name = $1";
 pub(super) const USERS: &str =
-    "select name, role, hash, created_at, failures, locked_until from users order by name";
+    "select name, role, hash, created_at, failures, locked_until, grants from users order by name";
 /// The locks make changes of admins at all nodes come one after the other, each with the admins that the one before has
 /// left.
 pub(super) const CHANGE_USER: &str = "
@@ -17,7 +18,8 @@ pub(super) const CHANGE_USER: &str = "
         select count(*) filter (where name = $1) as own, count(*) filter (where name <> $1) as others from admins
     ), changed as (
         update users set
-            role = coalesce($2::text, role), hash = coalesce($3::text, hash), failures = 0, locked_until = null
+            role = coalesce($2::text, role), hash = coalesce($3::text, hash), grants = coalesce($5::text, grants),
+            failures = 0, locked_until = null
         from counted
         where name = $1 and (own = 0 or others > 0 or coalesce($2::text, 'admin') = 'admin')
         returning 1
@@ -40,7 +42,7 @@ pub(super) const REMOVE_USER: &str = "
 /// The lock makes attempts of all nodes come one after the other, each with the count of the one before.
 pub(super) const BEGIN_ATTEMPT: &str = "
     with before as (
-        select name, role, hash, created_at, failures, locked_until from users where name = $1 for update
+        select name, role, hash, created_at, failures, locked_until, grants from users where name = $1 for update
     ), counted as (
         update users u set
             failures = case when before.failures + 1 >= $2 then 0 else before.failures + 1 end,
@@ -48,21 +50,21 @@ pub(super) const BEGIN_ATTEMPT: &str = "
         from before
         where u.name = before.name and (before.locked_until is null or before.locked_until <= $3)
     )
-    select name, role, hash, created_at, failures, locked_until from before";
+    select name, role, hash, created_at, failures, locked_until, grants from before";
 pub(super) const CLEAR_ATTEMPTS: &str = "update users set failures = 0, locked_until = null where name = $1";
 
 pub(super) const ADD_SESSION: &str = "
     insert into sessions
         (digest, person, role, org, proof, created_at, seen_at, expires_at,
-         roles, permissions, proof_digest, proof_expires_at, device, address)
-    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)";
+         roles, permissions, proof_digest, proof_expires_at, device, address, grants)
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)";
 pub(super) const FIND_SESSION: &str = "
     select digest, person, role, org, proof, created_at, seen_at, expires_at,
-        roles, permissions, proof_digest, proof_expires_at, device, address
+        roles, permissions, proof_digest, proof_expires_at, device, address, grants
     from sessions where digest = $1";
 pub(super) const SESSIONS: &str = "
     select digest, person, role, org, proof, created_at, seen_at, expires_at,
-        roles, permissions, proof_digest, proof_expires_at, device, address
+        roles, permissions, proof_digest, proof_expires_at, device, address, grants
     from sessions where $2::text is null or person = $2 order by n desc limit $1";
 pub(super) const TOUCH_SESSION: &str = "update sessions set seen_at = $2, expires_at = $3 where digest = $1";
 pub(super) const REMOVE_SESSION: &str = "delete from sessions where digest = $1 returning 1";

@@ -4,11 +4,11 @@ use super::statements::free;
 
 pub(super) const SHOW: &str = "
     select id, workflow, tenant, resource, phase, step, reason, due_at, created_at, deadline_at,
-        null::int8 as finished_at, owner, wish, params, memory, memory_seq
+        null::int8 as finished_at, owner, wish, name, params, memory, memory_seq
     from operations where id = $1
     union all
     select id, workflow, tenant, resource, phase, null, reason, null, created_at, deadline_at,
-        finished_at, null, null, params, memory, memory_seq
+        finished_at, null, null, name, params, memory, memory_seq
     from archive where id = $1";
 /// A page of what fits. The plan is made for the parameters at hand, so a filter that is not used costs
 /// nothing.
@@ -16,6 +16,7 @@ macro_rules! page {
     ($table:literal) => {
         concat!(" and ($1::text is null or workflow = $1) and ($2::text[] is null or phase = any($2))
             and ($3::text is null or tenant = $3) and ($4::text is null or resource = $4)
+            and ($11::text[] is null or resource = any($11))
             and ($5::uuid is null or id < $5) and ($6::uuid is null or id >= $6)
             and ($9::text is null or (right(replace(id::text, '-', ''), length($9)) = $9 and id > coalesce(
                 (select n.id from ", $table, " n order by n.id desc limit 1 offset $10),
@@ -30,19 +31,19 @@ macro_rules! list {
         concat!(
             "select * from (
         (select id, workflow, tenant, resource, phase, step, reason, due_at, created_at, deadline_at,
-            null::int8 as finished_at, owner, wish
+            null::int8 as finished_at, owner, wish, name
         from operations where not queued",
             page!("operations"),
             "
         union all
         (select id, workflow, tenant, resource, phase, step, reason, due_at, created_at, deadline_at,
-            null, owner, wish
+            null, owner, wish, name
         from operations where queued",
             page!("operations"),
             "
         union all
         (select id, workflow, tenant, resource, phase, null, reason, null, created_at, deadline_at,
-            finished_at, null, null
+            finished_at, null, null, name
         from archive where ($8 or phase <> 'succeeded')",
             page!("archive"),
             "
@@ -140,14 +141,13 @@ pub(super) const PRUNE: &str = "
     select count(*) from old";
 
 pub(super) const ADD_TOKEN: &str = "
-    insert into tokens (name, role, digest, created_at, expires_at, platform)
-    values ($1, $2, $3, $4, $5, $6)
+    insert into tokens (name, role, digest, created_at, expires_at, platform, grants)
+    values ($1, $2, $3, $4, $5, $6, $7)
     on conflict do nothing
     returning 1";
 pub(super) const FIND_TOKEN: &str =
-    "select name, role, digest, created_at, expires_at, platform from tokens where digest = $1";
-pub(super) const TOKENS: &str =
-    "select name, role, digest, created_at, expires_at, platform from tokens order by created_at, name";
+    "select name, role, digest, created_at, expires_at, platform, grants from tokens where digest = $1";
+pub(super) const TOKENS: &str = "select name, role, digest, created_at, expires_at, platform, grants from tokens order by created_at, name";
 /// The locks make removals of all nodes come one after the other, each with the admins that the one before has left.
 pub(super) const REMOVE_TOKEN: &str = "
     with admins as (

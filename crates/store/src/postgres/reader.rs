@@ -66,9 +66,9 @@ pub(super) async fn show(line: &Connection, id: OperationId) -> Result<Option<Op
     let Some(row) = found.first() else { return Ok(None) };
     Ok(Some(OperationDetail {
         summary: summary(row)?,
-        params: row.get(13),
-        memory: row.get(14),
-        memory_seq: rows::unsigned(row.get::<_, i32>(15).into()),
+        params: row.get(14),
+        memory: row.get(15),
+        memory_seq: rows::unsigned(row.get::<_, i32>(16).into()),
     }))
 }
 
@@ -94,6 +94,7 @@ async fn fitting(
     let (before, from): (Option<Uuid>, Option<Uuid>) =
         (query.before.map(|id| id.0), query.from.map(|id| id.0));
     let limit = rows::rows(query.limit);
+    let resources = Some(&query.resources).filter(|names| !names.is_empty());
     line.read(
         sql,
         &[
@@ -107,6 +108,7 @@ async fn fitting(
             &with_succeeded,
             &query.id_end,
             &i64::from(IDS_SEARCHED),
+            &resources,
         ],
     )
     .await
@@ -138,6 +140,7 @@ fn summary(row: &Row) -> Result<Summary, StoreError> {
         finished_at: row.get(10),
         owner: row.get(11),
         control: row.get(12),
+        name: row.get(13),
     };
     found.read()
 }

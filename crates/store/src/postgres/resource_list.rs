@@ -34,21 +34,21 @@ async fn sizes(line: &Connection, query: &ResourceQuery) -> Result<Sizes, StoreE
     if query.labels.is_empty() && query.states.is_empty() {
         return Ok(sizes);
     }
-    let (mut places, mut keys, mut values) = (Vec::new(), Vec::new(), Vec::new());
-    for (place, (key, wanted)) in query.labels.iter().enumerate() {
+    let (mut positions, mut keys, mut values) = (Vec::new(), Vec::new(), Vec::new());
+    for (position, (key, wanted)) in query.labels.iter().enumerate() {
         for value in wanted {
-            places.push(rows::rows(place));
+            positions.push(rows::rows(position));
             keys.push(key);
             values.push(value);
         }
     }
     let (workflows, phases) = states(query);
     let gone = if query.also_gone { vec![false, true] } else { vec![false] };
-    let asked: [Param<'_>; 8] = [&query.kind, &gone, &places, &keys, &values, &FEW, &workflows, &phases];
+    let asked: [Param<'_>; 8] = [&query.kind, &gone, &positions, &keys, &values, &FEW, &workflows, &phases];
     for row in line.read(sql::SIZES, &asked).await? {
-        let place = row.get::<_, Option<i64>>(0).and_then(|place| usize::try_from(place).ok());
-        let size = match place {
-            Some(place) => sizes.labels.get_mut(place),
+        let position = row.get::<_, Option<i64>>(0).and_then(|position| usize::try_from(position).ok());
+        let size = match position {
+            Some(position) => sizes.labels.get_mut(position),
             None => Some(&mut sizes.states),
         };
         if let Some(size) = size {

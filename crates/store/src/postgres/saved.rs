@@ -100,7 +100,7 @@ impl SavedReader for PostgresReader {
 
     async fn sealed_page(
         &self,
-        place: SealedColumn,
+        column: SealedColumn,
         part: &str,
         after: Option<RowKey>,
     ) -> Result<SealedPage, StoreError> {
@@ -113,7 +113,7 @@ impl SavedReader for PostgresReader {
             None => {}
         }
         let by_id: [Param<'_>; 3] = [&id, &most, &part];
-        let found = match place {
+        let found = match column {
             SealedColumn::Params => self.operations.read(sql::PARAMS_AFTER, &by_id).await,
             SealedColumn::Memory => self.operations.read(sql::MEMORIES_AFTER, &by_id).await,
             SealedColumn::ArchivedParams => self.operations.read(sql::ARCHIVED_AFTER, &by_id).await,
@@ -122,12 +122,12 @@ impl SavedReader for PostgresReader {
             }
             SealedColumn::Record => self.records.read(sql::RECORDS_AFTER, &[&name, &most, &part]).await,
         }?;
-        Ok(rows::sealed_page(place, found.iter().map(|row| looked_at(place, row)).collect()))
+        Ok(rows::sealed_page(column, found.iter().map(|row| looked_at(column, row)).collect()))
     }
 }
 
-fn looked_at(place: SealedColumn, row: &Row) -> ClaimCandidate {
-    let key = match place {
+fn looked_at(column: SealedColumn, row: &Row) -> ClaimCandidate {
+    let key = match column {
         SealedColumn::Record => RowKey::Resource(row.get(0)),
         SealedColumn::Journal => {
             RowKey::Event(OperationId(row.get(0)), rows::unsigned(row.get::<_, i32>(1).into()))
@@ -151,18 +151,18 @@ impl SavedReader for PostgresStore {
 
     async fn sealed_page(
         &self,
-        place: SealedColumn,
+        column: SealedColumn,
         part: &str,
         after: Option<RowKey>,
     ) -> Result<SealedPage, StoreError> {
-        self.saved.sealed_page(place, part, after).await
+        self.saved.sealed_page(column, part, after).await
     }
 }
 
 #[async_trait]
 impl SealedWriter for PostgresStore {
     async fn replace_sealed(&self, row: &SealedRow, text: &str) -> Result<bool, StoreError> {
-        let changed = match (&row.key, row.place) {
+        let changed = match (&row.key, row.column) {
             (RowKey::Resource(name), _) => {
                 self.reseal.write(sql::RESEAL_RECORD, &[name, &row.text, &text]).await
             }
@@ -170,8 +170,8 @@ impl SealedWriter for PostgresStore {
                 let seq = signed(*seq)?;
                 self.reseal.write(sql::RESEAL_EVENT, &[&id.0, &row.text, &text, &seq]).await
             }
-            (RowKey::Operation(id), place) => {
-                let sql = match place {
+            (RowKey::Operation(id), column) => {
+                let sql = match column {
                     SealedColumn::Memory => sql::RESEAL_MEMORY,
                     SealedColumn::ArchivedParams => sql::RESEAL_ARCHIVED,
                     _ => sql::RESEAL_PARAMS,

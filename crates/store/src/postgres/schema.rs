@@ -10,13 +10,14 @@ use super::target::DatabaseTarget;
 use crate::{rows, rules};
 
 /// Every change of the schema, oldest first.
-const MIGRATIONS: [(u32, &str); 6] = [
+const MIGRATIONS: [(u32, &str); 7] = [
     (1, include_str!("../../migrations/postgres/0001_init.sql")),
     (2, include_str!("../../migrations/postgres/0002_resources.sql")),
     (3, include_str!("../../migrations/postgres/0003_people.sql")),
     (4, include_str!("../../migrations/postgres/0004_principals.sql")),
     (5, include_str!("../../migrations/postgres/0005_control_requests.sql")),
     (6, include_str!("../../migrations/postgres/0006_drafts.sql")),
+    (7, include_str!("../../migrations/postgres/0007_names_and_grants.sql")),
 ];
 
 /// Two processes that start at the same moment change the schema one after the other.

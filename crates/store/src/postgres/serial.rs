@@ -1,7 +1,7 @@
 //! Writes that need a look first: control requests, signals, records of resources, and creates that come with a record
 //! or whose key or resource another transaction has.
 
-use engine::store::{ControlRequest, Create, QUEUED, Receipt, StoreError, Touch, Write};
+use engine::store::{ControlRequest, Create, QUEUED, Receipt, SignalLimit, StoreError, Touch, Write};
 use engine::{OperationId, Phase, PhaseVerb, Timestamp};
 use serde_json::Value;
 use uuid::Uuid;
@@ -46,11 +46,14 @@ async fn transaction(
     drafts: &[&Draft],
 ) -> Result<(Vec<Receipt>, bool), TransactionFailure> {
     session.say(sql::BEGIN).await?;
+    // Two signals of one sender count each other, so the sender is locked as well as the key.
     let signalled = |draft: &&Draft| match &draft.write {
-        Write::Signal { key, .. } => Some(key.clone()),
-        _ => None,
+        Write::Signal { key, limit, .. } => {
+            [Some(key.clone()), limit.as_ref().map(|limit| limit.prefix.clone())]
+        }
+        _ => [None, None],
     };
-    let keys: Vec<String> = drafts.iter().filter_map(signalled).collect();
+    let keys: Vec<String> = drafts.iter().flat_map(signalled).flatten().collect();
     session.query_if(!keys.is_empty(), sql::LOCK_KEYS, &[&keys]).await?;
     resources::lock(session, drafts).await?;
     let mut receipts = Vec::with_capacity(drafts.len());
@@ -69,7 +72,9 @@ async fn one(session: &SessionOptions, draft: &Draft) -> Result<Ruled, Transacti
     match &draft.write {
         Write::Create(create) => contested_create(session, create, &draft.body).await,
         Write::Wish { id, control } => controlled(session, *id, control).await,
-        Write::Signal { key, payload, at } => signalled(session, key, payload, *at).await,
+        Write::Signal { key, payload, at, limit } => {
+            signalled(session, key, payload, *at, limit.as_ref()).await
+        }
         Write::Resource(write) => Ok((resources::write_alone(session, write).await?, false)),
         Write::Append(_) | Write::Park(_) | Write::Finish(_) => {
             Err(TransactionFailure::Data(StoreError::Refused("this write needs no care".into())))
@@ -182,6 +187,7 @@ async fn insert(session: &SessionOptions, create: &Create, queued: bool) -> Resu
                 &create.deadline_at.0,
                 &create.created_at.0,
                 &queued.then_some(QUEUED),
+                &create.name,
             ],
         )
         .await?;
@@ -270,8 +276,18 @@ async fn signalled(
     key: &str,
     payload: &Value,
     at: Timestamp,
+    limit: Option<&SignalLimit>,
 ) -> Result<Ruled, TransactionFailure> {
+    let payload = payload.to_string();
     let woken = session.execute(sql::WAKE, &[&key, &at.0]).await?;
-    session.execute(sql::SIGNAL, &[&key, &payload.to_string(), &at.0]).await?;
+    if let Some(limit) = limit.filter(|_| woken == 0) {
+        let unread = session.query(sql::UNREAD_SIGNALS, &[&limit.prefix, &limit.end(), &key]).await?;
+        let number = |at: usize| unread.first().map_or(0, |row| row.get::<_, i64>(at).unsigned_abs());
+        let (signals, bytes) = (number(0), number(1));
+        if !limit.has_room(signals, bytes, u64::try_from(payload.len()).unwrap_or(u64::MAX)) {
+            return Ok((Receipt::TooManySignals { signals, bytes }, false));
+        }
+    }
+    session.execute(sql::SIGNAL, &[&key, &payload, &at.0]).await?;
     Ok((Receipt::Woke(usize::try_from(woken).unwrap_or(usize::MAX)), woken > 0))
 }

@@ -50,9 +50,9 @@ pub(super) const CREATE: &str = "
     with asked as materialized (
         select * from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::int8[],
             $7::int8[], $8::uuid[], $9::int4[], $10::int8[], $11::text[], $12::text[], $13::text[],
-            $14::text[])
+            $14::text[], $15::text[])
         as a (id, workflow, tenant, resource, params, created_at, deadline_at, owner, seq, at, body, scope,
-            key, digest)
+            key, digest, name)
     ), keyed as (
         insert into idempotency (scope, key, operation, digest, at)
         select scope, key, id, digest, created_at from asked where key is not null order by scope, key
@@ -60,10 +60,10 @@ pub(super) const CREATE: &str = "
         returning operation
     ), made as (
         insert into operations (id, workflow, tenant, resource, params, phase, owner, epoch, queued, orphaned,
-            due_at, deadline_at, created_at, memory_seq)
+            due_at, deadline_at, created_at, memory_seq, name)
         select id, workflow, tenant, resource, params,
             case when owner is null then 'pending' else 'running' end, owner, 1, false, false,
-            case when owner is null then created_at end, deadline_at, created_at, 0
+            case when owner is null then created_at end, deadline_at, created_at, 0, name
         from asked where key is null or (id in (select operation from keyed)) is true
         order by resource
         on conflict (resource) where not queued and resource is not null do nothing
@@ -132,12 +132,12 @@ pub(super) const FINISH: &str = "
             as a (id, node, epoch, phase, at, cause, memory, seq)
         where o.id = a.id and o.owner is not distinct from a.node and o.epoch = a.epoch
         returning o.id, o.workflow, o.tenant, o.resource, o.params, o.created_at, o.deadline_at, o.epoch,
-            a.phase, a.at, a.cause, a.memory, a.seq
+            o.name, a.phase, a.at, a.cause, a.memory, a.seq
     )
     insert into archive (id, workflow, tenant, resource, params, phase, created_at, deadline_at, finished_at,
-        reason, memory, memory_seq, epoch)
+        reason, memory, memory_seq, epoch, name)
     select id, workflow, tenant, resource, params, phase, created_at, deadline_at, at, cause, memory, seq,
-        epoch
+        epoch, name
     from gone
     returning id";
 /// A statement of its own after `FINISH`: only a new look sees who queued in the last moment.
@@ -180,7 +180,7 @@ macro_rules! locks {
     };
 }
 
-/// Between a user who begins to wait for a key and a user who signals it: one of them sees the other.
+/// Between an operation that begins to wait for a key and a signal for that key: one of them sees the other.
 pub(super) const SHARE_KEYS: &str = locks!("pg_advisory_xact_lock_shared");
 pub(super) const LOCK_KEYS: &str = locks!("pg_advisory_xact_lock");
 
@@ -193,8 +193,8 @@ pub(super) const UNUSE_KEY: &str = "delete from idempotency where scope = $1 and
 pub(super) const HOLDER: &str = "select id from operations where resource = $1 and not queued for share";
 pub(super) const CREATE_ONE: &str = "
     insert into operations (id, workflow, tenant, resource, params, phase, owner, epoch, queued, orphaned,
-        due_at, deadline_at, created_at, reason, memory_seq)
-    values ($1, $2, $3, $4, $5, $6, $7, 1, $8, false, $9, $10, $11, $12, 0)
+        due_at, deadline_at, created_at, reason, memory_seq, name)
+    values ($1, $2, $3, $4, $5, $6, $7, 1, $8, false, $9, $10, $11, $12, 0, $13)
     on conflict (resource) where not queued and resource is not null do nothing";
 
 pub(super) const STANDING: &str =
@@ -220,9 +220,9 @@ pub(super) const IS_THERE: &str =
     "select 1 from operations where id = $1 union all select 1 from archive where id = $1";
 pub(super) const REVIVE: &str = "
     insert into operations (id, workflow, tenant, resource, params, phase, epoch, queued, orphaned, due_at,
-        deadline_at, created_at, wish, wish_at, wish_number, memory, memory_seq)
+        deadline_at, created_at, wish, wish_at, wish_number, memory, memory_seq, name)
     select id, workflow, tenant, resource, params, $2, epoch + 1, false, false, $3, $4, created_at, $5, $3,
-        nextval('control_request_numbers'), memory, memory_seq
+        nextval('control_request_numbers'), memory, memory_seq, name
     from archive where id = $1
     on conflict (resource) where not queued and resource is not null do nothing";
 pub(super) const UNARCHIVE: &str = "delete from archive where id = $1";
@@ -232,6 +232,10 @@ pub(super) const WAKE: &str =
 pub(super) const SIGNAL: &str = "
     insert into signals (key, payload, at) values ($1, $2, $3)
     on conflict (key) do update set payload = excluded.payload, at = excluded.at";
+/// All but the one that a new signal replaces.
+pub(super) const UNREAD_SIGNALS: &str = "
+    select count(*), coalesce(sum(octet_length(payload)), 0)::int8 from signals
+    where key >= $1 and key < $2 and key <> $3";
 
 pub(super) const JOIN: &str = concat!(
     "insert into nodes (id, lease_until) values ($1, ",

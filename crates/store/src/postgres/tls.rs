@@ -116,7 +116,7 @@ impl TlsRequirement {
             }
         }
         if roots.is_empty() {
-            let text = "the database wants TLS, and this machine has no certificates to verify it with";
+            let text = "the database wants TLS, and this host has no certificates to verify it with";
             return Err(StoreError::Refused(text.into()));
         }
         WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider())

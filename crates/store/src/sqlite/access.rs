@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use engine::store::StoreError;
-use engine::{AccessStore, AdminChange, AuditRow, Timestamp, TokenRow};
+use engine::{AccessStore, AdminChange, AuditRow, Timestamp, TokenRow, grants_text};
 use rusqlite::{Row, params};
 
 use super::SqliteStore;
@@ -18,7 +18,8 @@ impl AccessStore for SqliteStore {
         let add = move |transaction: &super::Transaction<'_>| {
             let (created_at, expires_at) = (token.created_at.0, token.expires_at.map(|at| at.0));
             let role = token.role.as_str();
-            let row = params![token.name, role, token.digest, created_at, expires_at, token.platform];
+            let grants = grants_text(&token.grants);
+            let row = params![token.name, role, token.digest, created_at, expires_at, token.platform, grants];
             Ok(execute(transaction.db, sql::ADD_TOKEN, row)? > 0)
         };
         self.writer.run(add).await
@@ -89,6 +90,7 @@ fn token_text(row: &Row<'_>) -> rusqlite::Result<TokenText> {
         created_at: row.get(3)?,
         expires_at: row.get(4)?,
         platform: row.get(5)?,
+        grants: row.get(6)?,
     })
 }
 

@@ -1,7 +1,8 @@
 //! What each kind of write does to the tables.
 
 use engine::store::{
-    Append, ControlRequest, Create, Finish, Ownership, Park, QUEUED, Receipt, StoreError, Touch, Write,
+    Append, ControlRequest, Create, Finish, Ownership, Park, QUEUED, Receipt, SignalLimit, StoreError, Touch,
+    Write,
 };
 use engine::{Event, OperationId, Phase, Timestamp};
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
@@ -23,7 +24,7 @@ pub(super) fn apply(transaction: &Transaction<'_>, draft: &Draft) -> Result<Rece
         Write::Park(down) => park(transaction, down, &draft.body),
         Write::Finish(end) => finish(transaction, end, &draft.body),
         Write::Wish { id, control: wanted } => control(transaction, *id, wanted),
-        Write::Signal { key, payload, at } => signal(transaction, key, payload, *at),
+        Write::Signal { key, payload, at, limit } => signal(transaction, key, payload, *at, limit.as_ref()),
         Write::Resource(write) => resources::write_alone(transaction.db, write),
     }?;
     for touch in draft.write.touches() {
@@ -121,6 +122,7 @@ fn create(transaction: &Transaction<'_>, create: &Create, body: &str) -> Result<
             create.deadline_at.0,
             create.created_at.0,
             queued.then_some(QUEUED),
+            create.name,
         ],
     )?;
     if due_at.is_some() {
@@ -287,10 +289,22 @@ fn signal(
     key: &str,
     payload: &Value,
     at: Timestamp,
+    limit: Option<&SignalLimit>,
 ) -> Result<Receipt, StoreError> {
+    let payload = payload.to_string();
     let woken = execute(transaction.db, sql::WAKE, params![key, at.0])?;
+    if let Some(limit) = limit.filter(|_| woken == 0) {
+        let unread = params![limit.prefix, limit.end(), key];
+        let (signals, bytes) = one(transaction.db, sql::UNREAD_SIGNALS, unread, |row| {
+            Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?))
+        })?
+        .map_or((0, 0), |(signals, bytes)| (signals.unsigned_abs(), bytes.unsigned_abs()));
+        if !limit.has_room(signals, bytes, u64::try_from(payload.len()).unwrap_or(u64::MAX)) {
+            return Ok(Receipt::TooManySignals { signals, bytes });
+        }
+    }
     execute(transaction.db, sql::NEXT_NUMBER, [])?;
-    execute(transaction.db, sql::SIGNAL, params![key, payload.to_string(), at.0])?;
+    execute(transaction.db, sql::SIGNAL, params![key, payload, at.0])?;
     if woken > 0 {
         transaction.ring();
     }

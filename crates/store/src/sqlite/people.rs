@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use engine::store::StoreError;
 use engine::{
     AdminChange, DRAFTS_MAX, DraftRow, PeopleStore, ProofKind, Role, SessionRow, Timestamp, UserChange,
-    UserRow,
+    UserRow, grants_text,
 };
 use rusqlite::{Row, params};
 
@@ -22,7 +22,8 @@ impl PeopleStore for SqliteStore {
         let add = move |transaction: &Transaction<'_>| {
             let (created_at, locked_until) = (user.created_at.0, user.locked_until.map(|at| at.0));
             let role = user.role.as_str();
-            let row = params![user.name, role, user.hash, created_at, user.failures, locked_until];
+            let grants = grants_text(&user.grants);
+            let row = params![user.name, role, user.hash, created_at, user.failures, locked_until, grants];
             Ok(execute(transaction.db, sql::ADD_USER, row)? > 0)
         };
         self.writer.run(add).await
@@ -46,7 +47,8 @@ impl PeopleStore for SqliteStore {
             if !stays_admin && is_last_admin(transaction, &name)? {
                 return Ok(AdminChange::LastAdmin);
             }
-            let row = params![name, change.role.map(Role::as_str), change.hash];
+            let grants = change.grants.as_deref().map(grants_text);
+            let row = params![name, change.role.map(Role::as_str), change.hash, grants];
             if execute(transaction.db, sql::CHANGE_USER, row)? == 0 {
                 return Ok(AdminChange::Missing);
             }
@@ -113,6 +115,7 @@ impl PeopleStore for SqliteStore {
                 session.proof_expires_at,
                 session.device,
                 session.address,
+                session.grants,
             ];
             execute(transaction.db, sql::ADD_SESSION, row).map(drop)
         };
@@ -211,6 +214,7 @@ fn user_text(row: &Row<'_>) -> rusqlite::Result<UserText> {
         created_at: row.get(3)?,
         failures: row.get(4)?,
         locked_until: row.get(5)?,
+        grants: row.get(6)?,
     })
 }
 
@@ -230,5 +234,6 @@ fn session_text(row: &Row<'_>) -> rusqlite::Result<SessionText> {
         proof_expires_at: row.get(11)?,
         device: row.get(12)?,
         address: row.get(13)?,
+        grants: row.get(14)?,
     })
 }

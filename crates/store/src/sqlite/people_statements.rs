@@ -1,15 +1,17 @@
 //! The SQL of people and their sessions.
 
 pub(super) const ADD_USER: &str = "
-    insert into users (name, role, hash, created_at, failures, locked_until) values (?1, ?2, ?3, ?4, ?5, ?6)
+    insert into users (name, role, hash, created_at, failures, locked_until, grants)
+    values (?1, ?2, ?3, ?4, ?5, ?6, ?7)
     on conflict do nothing";
 pub(super) const FIND_USER: &str =
-    "select name, role, hash, created_at, failures, locked_until from users where name = ?1";
+    "select name, role, hash, created_at, failures, locked_until, grants from users where name = ?1";
 pub(super) const USERS: &str =
-    "select name, role, hash, created_at, failures, locked_until from users order by name";
+    "select name, role, hash, created_at, failures, locked_until, grants from users order by name";
 pub(super) const ADMINS: &str = "select name from users where role = 'admin'";
 pub(super) const CHANGE_USER: &str = "
-    update users set role = coalesce(?2, role), hash = coalesce(?3, hash), failures = 0, locked_until = null
+    update users set role = coalesce(?2, role), hash = coalesce(?3, hash), grants = coalesce(?4, grants),
+        failures = 0, locked_until = null
     where name = ?1";
 pub(super) const REMOVE_USER: &str = "delete from users where name = ?1";
 pub(super) const COUNT_ATTEMPT: &str = "
@@ -22,19 +24,19 @@ pub(super) const CLEAR_ATTEMPTS: &str = "update users set failures = 0, locked_u
 pub(super) const ADD_SESSION: &str = "
     insert into sessions
         (digest, person, role, org, proof, created_at, seen_at, expires_at,
-         roles, permissions, proof_digest, proof_expires_at, device, address)
-    values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)";
+         roles, permissions, proof_digest, proof_expires_at, device, address, grants)
+    values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)";
 pub(super) const FIND_SESSION: &str = "
     select digest, person, role, org, proof, created_at, seen_at, expires_at,
-        roles, permissions, proof_digest, proof_expires_at, device, address
+        roles, permissions, proof_digest, proof_expires_at, device, address, grants
     from sessions where digest = ?1";
 pub(super) const SESSIONS: &str = "
     select digest, person, role, org, proof, created_at, seen_at, expires_at,
-        roles, permissions, proof_digest, proof_expires_at, device, address
+        roles, permissions, proof_digest, proof_expires_at, device, address, grants
     from sessions order by n desc limit ?1";
 pub(super) const SESSIONS_OF: &str = "
     select digest, person, role, org, proof, created_at, seen_at, expires_at,
-        roles, permissions, proof_digest, proof_expires_at, device, address
+        roles, permissions, proof_digest, proof_expires_at, device, address, grants
     from sessions where person = ?2 order by n desc limit ?1";
 pub(super) const TOUCH_SESSION: &str = "update sessions set seen_at = ?2, expires_at = ?3 where digest = ?1";
 pub(super) const REMOVE_SESSION: &str = "delete from sessions where digest = ?1";

@@ -63,7 +63,7 @@ impl Readers {
 
 pub(super) fn show(db: &Connection, id: OperationId) -> Result<Option<OperationDetail>, StoreError> {
     let found = one(db, sql::SHOW, [id.0.as_bytes()], |row| {
-        Ok((summary_row(row)?, row.get(13)?, row.get(14)?, row.get(15)?))
+        Ok((summary_row(row)?, row.get(14)?, row.get(15)?, row.get(16)?))
     })?;
     let Some((summary, params, memory, memory_seq)) = found else { return Ok(None) };
     Ok(Some(OperationDetail { summary: summary.read()?, params, memory, memory_seq }))
@@ -122,10 +122,12 @@ fn fitting<T>(
     let from = query.from.map(|id| *id.0.as_bytes());
     let limit = rows::rows(query.limit);
     let searched = query.id_end.as_ref().map(|_| IDS_SEARCHED);
-    let candidates: [(&str, Option<&dyn ToSql>); 7] = [
+    let resources = (!query.resources.is_empty()).then(|| serde_json::json!(query.resources).to_string());
+    let candidates: [(&str, Option<&dyn ToSql>); 8] = [
         (":workflow", query.workflow.as_ref().map(|text| text as &dyn ToSql)),
         (":tenant", query.tenant.as_ref().map(|text| text as &dyn ToSql)),
         (":resource", query.resource.as_ref().map(|text| text as &dyn ToSql)),
+        (":resources", resources.as_ref().map(|text| text as &dyn ToSql)),
         (":before", before.as_ref().map(|id| id as &dyn ToSql)),
         (":from", from.as_ref().map(|id| id as &dyn ToSql)),
         (":id_end", query.id_end.as_ref().map(|text| text as &dyn ToSql)),
@@ -155,6 +157,7 @@ pub(super) fn list_sql(query: &OperationQuery) -> String {
         query.workflow.as_ref().map(|_| "workflow = :workflow"),
         query.tenant.as_ref().map(|_| "tenant = :tenant"),
         query.resource.as_ref().map(|_| "resource = :resource"),
+        (!query.resources.is_empty()).then_some("resource in (select value from json_each(:resources))"),
         query.before.map(|_| "id < :before"),
         query.from.map(|_| "id >= :from"),
     ];
@@ -182,15 +185,15 @@ pub(super) fn list_sql(query: &OperationQuery) -> String {
     let page = "order by id desc limit :limit";
     format!(
         "select * from (select id, workflow, tenant, resource, phase, step, reason, due_at, created_at,
-                deadline_at, null as finished_at, owner, wish
+                deadline_at, null as finished_at, owner, wish, name
             from operations where queued = 0{wanted}{active} {page})
         union all
         select * from (select id, workflow, tenant, resource, phase, step, reason, due_at, created_at,
-                deadline_at, null, owner, wish
+                deadline_at, null, owner, wish, name
             from operations where queued = 1{wanted}{active} {page})
         union all
         select * from (select id, workflow, tenant, resource, phase, null, reason, null, created_at,
-                deadline_at, finished_at, null, null
+                deadline_at, finished_at, null, null, name
             from archive where {archived}{wanted}{finished} {page})
         {page}"
     )
@@ -211,5 +214,6 @@ fn summary_row(row: &Row<'_>) -> rusqlite::Result<SummaryRow> {
         finished_at: row.get(10)?,
         owner: row.get::<_, Option<_>>(11)?.map(Uuid::from_bytes),
         control: row.get(12)?,
+        name: row.get(13)?,
     })
 }

@@ -48,12 +48,12 @@ macro_rules! reads_saved {
 
             async fn sealed_page(
                 &self,
-                place: SealedColumn,
+                column: SealedColumn,
                 part: &str,
                 after: Option<RowKey>,
             ) -> Result<SealedPage, StoreError> {
                 let part = part.to_owned();
-                self.$readers.run(move |db| page(db, place, &part, after.as_ref())).await
+                self.$readers.run(move |db| page(db, column, &part, after.as_ref())).await
             }
         }
     };
@@ -98,12 +98,12 @@ fn unfinished(
 
 fn page(
     db: &Connection,
-    place: SealedColumn,
+    column: SealedColumn,
     part: &str,
     after: Option<&RowKey>,
 ) -> Result<SealedPage, StoreError> {
     let read = |row: &Row<'_>| {
-        let key = match place {
+        let key = match column {
             SealedColumn::Record => RowKey::Resource(row.get(0)?),
             SealedColumn::Journal => RowKey::Event(OperationId(uuid(row, 0)?), row.get(1)?),
             _ => RowKey::Operation(OperationId(uuid(row, 0)?)),
@@ -121,7 +121,7 @@ fn page(
     };
     let most = rows::rows(SEALED_PAGE);
     let nil = Uuid::nil();
-    let found = match (place, after) {
+    let found = match (column, after) {
         (SealedColumn::Record, Some(RowKey::Resource(name))) => {
             all(db, sql::RECORDS_AFTER, params![name, most, part], read)
         }
@@ -132,9 +132,9 @@ fn page(
         (SealedColumn::Journal, _) => {
             all(db, sql::EVENTS_AFTER, params![nil.as_bytes(), most, part, 0], read)
         }
-        (place, after) => {
+        (column, after) => {
             let after = if let Some(RowKey::Operation(id)) = after { id.0 } else { nil };
-            let sql = match place {
+            let sql = match column {
                 SealedColumn::Memory => sql::MEMORIES_AFTER,
                 SealedColumn::ArchivedParams => sql::ARCHIVED_AFTER,
                 _ => sql::PARAMS_AFTER,
@@ -142,17 +142,17 @@ fn page(
             all(db, sql, params![after.as_bytes(), most, part], read)
         }
     }?;
-    Ok(rows::sealed_page(place, found))
+    Ok(rows::sealed_page(column, found))
 }
 
 fn replace(db: &Connection, row: &SealedRow, text: &str) -> Result<bool, StoreError> {
-    let changed = match (&row.key, row.place) {
+    let changed = match (&row.key, row.column) {
         (RowKey::Resource(name), _) => execute(db, sql::RESEAL_RECORD, params![name, row.text, text]),
         (RowKey::Event(id, seq), _) => {
             execute(db, sql::RESEAL_EVENT, params![id.0.as_bytes(), row.text, text, seq])
         }
-        (RowKey::Operation(id), place) => {
-            let sql = match place {
+        (RowKey::Operation(id), column) => {
+            let sql = match column {
                 SealedColumn::Memory => sql::RESEAL_MEMORY,
                 SealedColumn::ArchivedParams => sql::RESEAL_ARCHIVED,
                 _ => sql::RESEAL_PARAMS,

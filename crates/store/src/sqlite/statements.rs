@@ -29,8 +29,8 @@ pub(super) const USE_KEY: &str =
 pub(super) const HOLDER: &str = "select id from operations where resource = ?1 and queued = 0";
 pub(super) const CREATE: &str = "
     insert into operations (id, workflow, tenant, resource, params, phase, owner, epoch, queued, orphaned,
-        due_at, deadline_at, created_at, reason, memory_seq)
-    values (?1, ?2, ?3, ?4, ?5, ?6, ?7, 1, ?8, 0, ?9, ?10, ?11, ?12, 0)";
+        due_at, deadline_at, created_at, reason, memory_seq, name)
+    values (?1, ?2, ?3, ?4, ?5, ?6, ?7, 1, ?8, 0, ?9, ?10, ?11, ?12, 0, ?13)";
 
 /// A control request that was dealt with is cleared in the same commit that says so; a later one stays.
 pub(super) const SET_PHASE: &str = "
@@ -54,8 +54,8 @@ pub(super) const PARK: &str = "
     where id = ?1";
 pub(super) const ARCHIVE: &str = "
     insert into archive (id, workflow, tenant, resource, params, phase, created_at, deadline_at, finished_at,
-        reason, memory, memory_seq, epoch)
-    select id, workflow, tenant, resource, params, ?2, created_at, deadline_at, ?3, ?4, ?5, ?6, epoch
+        reason, memory, memory_seq, epoch, name)
+    select id, workflow, tenant, resource, params, ?2, created_at, deadline_at, ?3, ?4, ?5, ?6, epoch, name
     from operations where id = ?1";
 pub(super) const REMOVE: &str = "delete from operations where id = ?1";
 pub(super) const PROMOTE: &str = "
@@ -80,9 +80,9 @@ pub(super) const FINISHED: &str =
     "select phase, created_at, deadline_at, resource from archive where id = ?1";
 pub(super) const REVIVE: &str = "
     insert into operations (id, workflow, tenant, resource, params, phase, epoch, queued, orphaned, due_at,
-        deadline_at, created_at, wish, wish_at, wish_number, memory, memory_seq)
+        deadline_at, created_at, wish, wish_at, wish_number, memory, memory_seq, name)
     select id, workflow, tenant, resource, params, ?2, epoch + 1, 0, 0, ?3, ?4, created_at, ?5, ?3,
-        (select last from numbers), memory, memory_seq
+        (select last from numbers), memory, memory_seq, name
     from archive where id = ?1";
 pub(super) const UNARCHIVE: &str = "delete from archive where id = ?1";
 
@@ -90,6 +90,11 @@ pub(super) const WAKE: &str = "update operations set due_at = ?2 where wait_key 
 pub(super) const SIGNAL: &str = "
     insert into signals (key, payload, at, number) values (?1, ?2, ?3, (select last from numbers))
     on conflict (key) do update set payload = excluded.payload, at = excluded.at, number = excluded.number";
+
+/// All but the one that a new signal replaces.
+pub(super) const UNREAD_SIGNALS: &str = "
+    select count(*), coalesce(sum(length(cast(payload as blob))), 0) from signals
+    where key >= ?1 and key < ?2 and key <> ?3";
 
 /// A row of a resource, as `reader` takes it apart.
 macro_rules! resource {
@@ -217,11 +222,11 @@ pub(super) const SUSPEND_UNREADABLE: &str = "
 
 pub(super) const SHOW: &str = "
     select id, workflow, tenant, resource, phase, step, reason, due_at, created_at, deadline_at,
-        null as finished_at, owner, wish, params, memory, memory_seq
+        null as finished_at, owner, wish, name, params, memory, memory_seq
     from operations where id = ?1
     union all
     select id, workflow, tenant, resource, phase, null, reason, null, created_at, deadline_at,
-        finished_at, null, null, params, memory, memory_seq
+        finished_at, null, null, name, params, memory, memory_seq
     from archive where id = ?1";
 pub(super) const JOURNAL: &str =
     "select seq, at, body from journal where operation = ?1 and seq > ?2 order by seq limit ?3";
@@ -257,13 +262,12 @@ pub(super) const PRUNE_AUDIT: &str =
     "delete from audit where n in (select n from audit where at < ?1 order by at limit ?2)";
 
 pub(super) const ADD_TOKEN: &str = "
-    insert into tokens (name, role, digest, created_at, expires_at, platform)
-    values (?1, ?2, ?3, ?4, ?5, ?6)
+    insert into tokens (name, role, digest, created_at, expires_at, platform, grants)
+    values (?1, ?2, ?3, ?4, ?5, ?6, ?7)
     on conflict do nothing";
 pub(super) const FIND_TOKEN: &str =
-    "select name, role, digest, created_at, expires_at, platform from tokens where digest = ?1";
-pub(super) const TOKENS: &str =
-    "select name, role, digest, created_at, expires_at, platform from tokens order by created_at, name";
+    "select name, role, digest, created_at, expires_at, platform, grants from tokens where digest = ?1";
+pub(super) const TOKENS: &str = "select name, role, digest, created_at, expires_at, platform, grants from tokens order by created_at, name";
 pub(super) const SHARED: &str = "select value from shared where name = ?1";
 pub(super) const SHARE_NEW: &str = "insert into shared (name, value) values (?1, ?2) on conflict do nothing";
 pub(super) const SHARE_CHANGED: &str = "update shared set value = ?2 where name = ?1 and value = ?3";

@@ -8,6 +8,7 @@ use crate::resource_search::{FEW, Sizes, search};
 
 fn create(n: u128) -> Write {
     Write::Create(Box::new(Create {
+        name: None,
         id: OperationId(Uuid::from_u128(n)),
         workflow: "launch".into(),
         tenant: "acme".into(),
@@ -127,13 +128,23 @@ fn every_statement_is_understood() {
     for sql in statements::ALL.iter().chain(people_statements::ALL).chain(saved_statements::ALL) {
         db.prepare(sql).unwrap_or_else(|error| panic!("{error}: {sql}"));
     }
-    for bits in 0..64 {
+    for bits in 0..128 {
         let text = |bit: u32| (bits & (1 << bit) != 0).then(|| "text".to_owned());
         let id = |bit: u32| text(bit).map(|_| OperationId(Uuid::nil()));
         let (workflow, tenant, resource, before, from) = (text(0), text(1), text(2), id(3), id(4));
         let phases = text(5).map(|_| Phase::Failed).into_iter().collect();
-        let query =
-            OperationQuery { workflow, phases, tenant, resource, before, from, id_end: None, limit: 1 };
+        let resources = text(6).into_iter().collect();
+        let query = OperationQuery {
+            workflow,
+            phases,
+            tenant,
+            resource,
+            resources,
+            before,
+            from,
+            id_end: None,
+            limit: 1,
+        };
         db.prepare(&reader::list_sql(&query)).unwrap();
         reader::list(&db, &query).unwrap();
     }

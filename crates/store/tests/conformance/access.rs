@@ -1,10 +1,15 @@
-use engine::{AdminChange, AuditRow, Role, TokenRow};
+use engine::{AdminChange, AuditRow, Role, TokenRow, parse_grants};
 
 use crate::fixture::*;
 use crate::store_fixture::FullStore;
 
 fn token(name: &str, role: Role, second: i64) -> TokenRow {
     TokenRow {
+        grants: if role == Role::Reader {
+            parse_grants("submit:acme.* read:acme.db").unwrap()
+        } else {
+            Vec::new()
+        },
         name: name.into(),
         role,
         digest: format!("digest of {name}"),

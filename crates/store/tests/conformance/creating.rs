@@ -7,14 +7,14 @@ use crate::store_fixture::FullStore;
 
 pub(crate) async fn a_new_operation_is_there_with_its_first_event(store: &dyn FullStore) {
     let node = joined(store).await;
-    let new = on("vm-1", owned(node));
+    let new = Create { name: Some("web-1".into()), ..on("vm-1", owned(node)) };
     assert_eq!(create(store, new.clone()).await, Receipt::Saved);
     let shown = show(store, new.id).await;
     assert_eq!((shown.params.as_str(), shown.memory, shown.memory_seq), (r#"{"size":3}"#, None, 0));
     let summary = shown.summary;
     assert_eq!((summary.workflow.as_str(), summary.tenant.as_str()), ("launch", "acme"));
     assert_eq!((summary.phase, summary.owner, summary.due_at), (Phase::Running, Some(node), None));
-    assert_eq!(summary.resource.as_deref(), Some("vm-1"));
+    assert_eq!((summary.resource.as_deref(), summary.name.as_deref()), (Some("vm-1"), Some("web-1")));
     assert_eq!((summary.created_at, summary.deadline_at, summary.finished_at), (at(0), at(1000), None));
     assert_eq!((summary.step, summary.reason, summary.control), (None, None, None));
     assert_eq!(store.journal(new.id, 0, 10).await.unwrap(), [new.event]);

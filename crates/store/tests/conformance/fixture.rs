@@ -51,6 +51,7 @@ pub(crate) fn stepped(seq: u32) -> Event {
 pub(crate) fn plain(tenant: &str) -> Create {
     let id = new_id();
     Create {
+        name: None,
         id,
         workflow: "launch".into(),
         tenant: tenant.into(),
@@ -172,7 +173,8 @@ pub(crate) async fn control(store: &dyn Store, id: OperationId, verb: PhaseVerb,
 }
 
 pub(crate) async fn signal(store: &dyn Store, key: &str, payload: i64, second: i64) -> Receipt {
-    store.commit(Write::Signal { key: key.into(), payload: payload.into(), at: at(second) }).await.unwrap()
+    let (key, payload) = (key.into(), payload.into());
+    store.commit(Write::Signal { key, payload, at: at(second), limit: None }).await.unwrap()
 }
 
 pub(crate) async fn claim(store: &dyn Store, node: NodeId, now: Timestamp) -> Vec<Claimed> {

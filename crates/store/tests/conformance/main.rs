@@ -106,7 +106,10 @@ on_every_store! {
         a_second_signal_is_not_deleted_unread,
         taking_a_signal_over_and_sending_the_next_at_the_same_moment_lose_nothing,
         a_signal_ends_every_wait_for_it_and_the_last_payload_counts,
-        signals_and_parks_at_the_same_moment_lose_nothing;
+        signals_and_parks_at_the_same_moment_lose_nothing,
+        unread_signals_of_a_sender_are_limited_by_number_and_bytes,
+        a_signal_that_ends_a_wait_is_taken_beyond_the_limit,
+        signals_of_a_sender_at_the_same_moment_stay_within_the_limit;
     reading:
         nothing_is_shown_of_what_is_not_there,
         a_list_keeps_to_every_filter,

@@ -1,6 +1,6 @@
 use engine::{
     AccessStore, AdminChange, DRAFTS_MAX, DraftRow, Organisation, PeopleStore, Proof, ProofKind, Role,
-    SessionRow, Timestamp, TokenRow, UserChange, UserRow,
+    SessionRow, Timestamp, TokenRow, UserChange, UserRow, parse_grants,
 };
 use futures_util::future::join_all;
 
@@ -12,6 +12,7 @@ const LIMIT: u32 = 3;
 
 fn user(name: &str, role: Role) -> UserRow {
     UserRow {
+        grants: Vec::new(),
         name: name.into(),
         role,
         hash: format!("hash of {name}"),
@@ -29,6 +30,7 @@ fn session(digest: &str, user: &str, proof: ProofKind, second: i64) -> SessionRo
         ProofKind::Oidc => (Proof::CodeFlow, Organisation::Named("acme".into())),
     };
     SessionRow {
+        grants: Vec::new(),
         digest: digest.into(),
         user: user.into(),
         roles: vec![Role::Operator],
@@ -66,7 +68,8 @@ async fn counted(store: &dyn FullStore) -> (u32, Option<Timestamp>) {
 
 pub(crate) async fn a_name_is_taken_once(store: &dyn FullStore) {
     assert!(store.users().await.unwrap().is_empty());
-    let zoe = UserRow { failures: 2, locked_until: Some(at(9)), ..user("zoe", Role::Reader) };
+    let grants = parse_grants("read:acme.* operate:acme.db").unwrap();
+    let zoe = UserRow { grants, failures: 2, locked_until: Some(at(9)), ..user("zoe", Role::Reader) };
     let users = [user("Ben", Role::Admin), user("ann", Role::Launcher), zoe];
     for user in users.iter().rev() {
         assert!(store.add_user(user).await.unwrap());
@@ -83,10 +86,17 @@ pub(crate) async fn a_change_ends_sessions_by_password_only(store: &dyn FullStor
         assert!(store.add_user(&user(name, Role::Reader)).await.unwrap());
         sign_in_three_ways(store, name).await;
     }
-    let change = UserChange { role: Some(Role::Admin), hash: Some("new".into()) };
+    let change = UserChange { grants: None, role: Some(Role::Admin), hash: Some("new".into()) };
     assert_eq!(store.change_user("ann", &change).await, Ok(AdminChange::Done));
     let expect = UserRow { hash: "new".into(), ..user("ann", Role::Admin) };
-    assert_eq!(store.find_user("ann").await.unwrap(), Some(expect));
+    assert_eq!(store.find_user("ann").await.unwrap(), Some(expect.clone()));
+    let grants = parse_grants("submit:acme.*").unwrap();
+    let granted = UserChange { grants: Some(grants.clone()), ..UserChange::default() };
+    assert_eq!(store.change_user("ann", &granted).await, Ok(AdminChange::Done));
+    assert_eq!(store.find_user("ann").await.unwrap(), Some(UserRow { grants, ..expect.clone() }));
+    let taken = UserChange { grants: Some(Vec::new()), ..UserChange::default() };
+    assert_eq!(store.change_user("ann", &taken).await, Ok(AdminChange::Done));
+    assert_eq!(store.find_user("ann").await.unwrap(), Some(expect), "all grants are gone");
     assert_eq!(digests(store, Some("ann")).await, ["ann by oidc", "ann by token"]);
     assert_eq!(digests(store, Some("ben")).await.len(), 3);
     assert_eq!(store.change_user("unknown", &change).await, Ok(AdminChange::Missing));
@@ -147,17 +157,17 @@ pub(crate) async fn the_last_admin_stays_an_admin(store: &dyn FullStore) {
     for (name, role) in [("ann", Role::Admin), ("ben", Role::Admin), ("cem", Role::Reader)] {
         assert!(store.add_user(&user(name, role)).await.unwrap());
     }
-    let demotion = UserChange { role: Some(Role::Operator), hash: None };
+    let demotion = UserChange { grants: None, role: Some(Role::Operator), hash: None };
     assert_eq!(store.change_user("ann", &demotion).await, Ok(AdminChange::Done));
     sign_in_three_ways(store, "ben").await;
     assert_eq!(store.change_user("ben", &demotion).await, Ok(AdminChange::LastAdmin));
     assert_eq!(store.remove_user("ben").await, Ok(AdminChange::LastAdmin));
     assert_eq!(store.find_user("ben").await.unwrap(), Some(user("ben", Role::Admin)));
     assert_eq!(digests(store, Some("ben")).await.len(), 3, "nothing ended");
-    let password = UserChange { role: None, hash: Some("new".into()) };
+    let password = UserChange { grants: None, role: None, hash: Some("new".into()) };
     assert_eq!(store.change_user("ben", &password).await, Ok(AdminChange::Done));
     assert_eq!(store.remove_user("cem").await, Ok(AdminChange::Done));
-    let promotion = UserChange { role: Some(Role::Admin), hash: None };
+    let promotion = UserChange { grants: None, role: Some(Role::Admin), hash: None };
     assert_eq!(store.change_user("ann", &promotion).await, Ok(AdminChange::Done));
     assert_eq!(store.remove_user("ben").await, Ok(AdminChange::Done));
 }
@@ -225,6 +235,7 @@ pub(crate) async fn a_session_keeps_all_that_makes_its_principal(store: &dyn Ful
                     organisation: organisation.clone(),
                     roles: roles.clone(),
                     permissions: permissions.clone(),
+                    grants: parse_grants(if kind == 1 { "submit:acme.*" } else { "" }).unwrap(),
                     ..session(&format!("{number} {kind} {}", permissions.len()), "ann", ProofKind::Oidc, 5)
                 };
                 store.add_session(&row).await.unwrap();
@@ -274,6 +285,7 @@ async fn several_processes_that_remove_all_admins_leave_one() {
         let names = [0, 1, 2].map(|n| format!("{round}-{n}"));
         for name in &names {
             let token = TokenRow {
+                grants: Vec::new(),
                 name: name.clone(),
                 role: Role::Admin,
                 digest: name.clone(),
@@ -290,7 +302,7 @@ async fn several_processes_that_remove_all_admins_leave_one() {
         assert_eq!(ended.iter().filter(|one| **one == Ok(AdminChange::LastAdmin)).count(), 1, "{ended:?}");
         assert_eq!(stores[1].tokens().await.unwrap().len(), 1);
         let all = stores[0].users().await.unwrap();
-        let demotion = UserChange { role: Some(Role::Reader), hash: None };
+        let demotion = UserChange { grants: None, role: Some(Role::Reader), hash: None };
         let changes = all.iter().filter(|one| one.role == Role::Admin).enumerate().map(|(n, one)| {
             let (store, name, change) = (&stores[n % 3], one.name.clone(), &demotion);
             async move {

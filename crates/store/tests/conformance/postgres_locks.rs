@@ -137,7 +137,7 @@ async fn one_of_each(store: &PostgresStore, node: NodeId) -> Vec<LockKind> {
     let asks = |id, verb| Some(Write::Wish { id, control: control_of(verb, 5) });
     let kind = |what, rows, write| LockKind { what, rows, write };
     let parks = Some(Write::Park(Box::new(park_of(running))));
-    let signals = Some(Write::Signal { key: "held".into(), payload: 2.into(), at: at(6) });
+    let signals = Some(Write::Signal { key: "held".into(), payload: 2.into(), at: at(6), limit: None });
     let repeats = Some(Write::Create(Box::new(keyed("held", "digest", owned(node)))));
     let changes = Some(Write::Resource(Box::new(record(Expect::Version(1)))));
     let journal = format!("journal where operation = '{}'", due.id.0);

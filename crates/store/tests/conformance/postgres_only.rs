@@ -48,7 +48,8 @@ async fn a_text_that_the_database_cannot_hold_harms_no_one_else() {
     let new = Create { params: "\0".into(), ..plain("acme") };
     let refused = store.commit(Write::Create(Box::new(new))).await;
     assert!(matches!(refused, Err(StoreError::Refused(_))), "{refused:?}");
-    let refused = store.commit(Write::Signal { key: "\0".into(), payload: 1.into(), at: at(1) }).await;
+    let refused =
+        store.commit(Write::Signal { key: "\0".into(), payload: 1.into(), at: at(1), limit: None }).await;
     assert!(matches!(refused, Err(StoreError::Refused(_))), "{refused:?}");
 }
 
@@ -289,7 +290,7 @@ async fn the_schema_is_made_once_the_one_who_asks() {
     let url = new_database();
     let all = join_all((0..6).map(|_| PostgresStore::migrate(&url))).await;
     let made: Vec<u32> = all.into_iter().flat_map(Result::unwrap).collect();
-    assert_eq!(made, [1, 2, 3, 4, 5, 6]);
+    assert_eq!(made, [1, 2, 3, 4, 5, 6, 7]);
     assert_eq!(PostgresStore::migrate(&url).await, Ok(Vec::new()));
     drop(open(&url).await);
 }

@@ -2,7 +2,8 @@
 
 use engine::store::{
     Append, Claimed, ControlRequest, Create, Expect, Finish, MemoryStore, OperationQuery, Ownership, Park,
-    Receipt, RecordUpdate, ResourceQuery, ResourceWrite, Store, StoreError, Summary, TakenSignal, Write,
+    Receipt, RecordUpdate, ResourceQuery, ResourceWrite, SignalLimit, Store, StoreError, Summary,
+    TakenSignal, Write,
 };
 use engine::{Body, NodeId, OperationId, Phase, PhaseVerb};
 
@@ -104,7 +105,7 @@ impl Twins<'_> {
     }
 
     fn key(&mut self) -> Option<String> {
-        self.dice.chance(40).then(|| format!("key-{}", self.dice.roll(5)))
+        self.dice.chance(40).then(|| format!("key/{}", self.dice.roll(5)))
     }
 
     async fn create(&mut self) {
@@ -249,9 +250,11 @@ impl Twins<'_> {
     }
 
     async fn signal(&mut self) {
-        let key = format!("key-{}", self.dice.roll(5));
+        let key = format!("key/{}", self.dice.roll(5));
         let payload = self.second.into();
-        self.both(Write::Signal { key, payload, at: at(self.second) }).await.unwrap();
+        let limit = SignalLimit { prefix: "key/".into(), signals_max: 3, bytes_max: 8 };
+        let limit = self.dice.chance(50).then_some(limit);
+        self.both(Write::Signal { key, payload, at: at(self.second), limit }).await.unwrap();
     }
 
     /// Everything that is due: whose turn it is differs between stores, what there is does not.

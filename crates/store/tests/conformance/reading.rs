@@ -61,13 +61,18 @@ pub(crate) async fn a_list_keeps_to_every_filter(store: &dyn FullStore) {
     for phases in phases {
         for workflow in [None, Some("resize")] {
             for tenant in [None, Some("acme"), Some("unknown")] {
-                for resource in [None, Some("vm-3")] {
+                for (resource, resources) in [
+                    (None, vec![]),
+                    (Some("vm-3"), vec![]),
+                    (None, vec!["vm-3".to_owned(), "vm-5".to_owned(), "vm-none".to_owned()]),
+                ] {
                     for (before, from) in [(None, None), (Some(ids[40]), Some(ids[10]))] {
                         let query = OperationQuery {
                             workflow: workflow.map(Into::into),
                             phases: phases.clone(),
                             tenant: tenant.map(Into::into),
                             resource: resource.map(Into::into),
+                            resources: resources.clone(),
                             before,
                             from,
                             id_end: None,
@@ -88,6 +93,8 @@ fn fits(summary: &Summary, query: &OperationQuery) -> bool {
         && (query.phases.is_empty() || query.phases.contains(&summary.phase))
         && query.tenant.as_ref().is_none_or(|wanted| *wanted == summary.tenant)
         && (query.resource.is_none() || query.resource == summary.resource)
+        && (query.resources.is_empty()
+            || summary.resource.as_ref().is_some_and(|name| query.resources.contains(name)))
         && query.before.is_none_or(|before| summary.id < before)
         && query.from.is_none_or(|from| summary.id >= from)
 }

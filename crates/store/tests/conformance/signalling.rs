@@ -1,8 +1,10 @@
-use engine::store::{Append, Claimed, Ownership, Park, Receipt, TakenSignal, Write};
+use engine::store::{Append, Claimed, Ownership, Park, Receipt, SignalLimit, Store, TakenSignal, Write};
+use futures_util::future::join_all;
 use serde_json::Value;
 
 use crate::fixture::*;
-use crate::store_fixture::FullStore;
+use crate::postgres_only::open;
+use crate::store_fixture::{FullStore, new_database};
 
 /// The key and the payload of the signal that a claim found.
 fn said(claimed: &Claimed) -> Option<(&str, Value)> {
@@ -147,4 +149,75 @@ pub(crate) async fn signals_and_parks_at_the_same_moment_lose_nothing(store: &dy
     }
     let claimed = claim(store, node, at(5)).await;
     assert_eq!(claimed.iter().filter(|claimed| claimed.signal.is_some()).count(), 200);
+}
+
+/// One of a sender that may have three unread signals with 20 bytes.
+async fn limited(store: &dyn Store, key: &str, payload: &str) -> Receipt {
+    let prefix = format!("{}/", key.split('/').next().unwrap());
+    let limit = Some(SignalLimit { prefix, signals_max: 3, bytes_max: 20 });
+    let write = Write::Signal { key: key.into(), payload: payload.into(), at: at(5), limit };
+    store.commit(write).await.unwrap()
+}
+
+pub(crate) async fn unread_signals_of_a_sender_are_limited_by_number_and_bytes(store: &dyn FullStore) {
+    const TAKEN: Receipt = Receipt::Woke(0);
+    let node = joined(store).await;
+    for other in ["op-1", "op-10/a", "op-0/a", "op-1.a"] {
+        signal(store, other, 7, 5).await;
+    }
+    for key in ["op-1/a", "op-1/b", "op-1/c"] {
+        assert_eq!(limited(store, key, "1").await, TAKEN, "{key}");
+    }
+    let full = Receipt::TooManySignals { signals: 3, bytes: 9 };
+    assert_eq!(limited(store, "op-1/d", "1").await, full);
+    // A key that is there already needs no more room, unless it is for bytes. A text has two quotes.
+    assert_eq!(limited(store, "op-1/a", "123456789012").await, TAKEN);
+    assert_eq!(limited(store, "op-1/b", "1234").await, Receipt::TooManySignals { signals: 2, bytes: 17 });
+    // Nothing that was taken is lost, and what is read makes room.
+    let hold = running(store, node).await;
+    park(store, waiting(hold, "op-1/a")).await.unwrap();
+    let claimed = claim_one(store, node, at(5)).await;
+    assert_eq!(said(&claimed), Some(("op-1/a", "123456789012".into())));
+    store.commit(taken(&claimed, 2)).await.unwrap();
+    assert_eq!(limited(store, "op-1/d", "1").await, TAKEN);
+    for (key, payload) in [("op-1/b", "1"), ("op-1/c", "1"), ("op-1/d", "1")] {
+        let hold = running(store, node).await;
+        park(store, waiting(hold, key)).await.unwrap();
+        let claimed = claim_one(store, node, at(5)).await;
+        assert_eq!(said(&claimed), Some((key, payload.into())));
+        finish(store, finish_of(hold_of(&claimed, node), 2)).await.unwrap();
+    }
+}
+
+pub(crate) async fn a_signal_that_ends_a_wait_is_taken_beyond_the_limit(store: &dyn FullStore) {
+    let node = joined(store).await;
+    for key in ["op-1/a", "op-1/b", "op-1/c"] {
+        limited(store, key, "1").await;
+    }
+    let hold = running(store, node).await;
+    park(store, waiting(hold, "op-1/built")).await.unwrap();
+    assert_eq!(limited(store, "op-1/built", "far more than twenty bytes").await, Receipt::Woke(1));
+    let claimed = claim_one(store, node, at(5)).await;
+    assert_eq!(said(&claimed), Some(("op-1/built", "far more than twenty bytes".into())));
+}
+
+pub(crate) async fn signals_of_a_sender_at_the_same_moment_stay_within_the_limit(store: &dyn FullStore) {
+    joined(store).await;
+    let keys: Vec<String> = (0..40).map(|n| format!("op-1/{n}")).collect();
+    let all = join_all(keys.iter().map(|key| limited(store, key, "1"))).await;
+    assert_eq!(all.iter().filter(|receipt| **receipt == Receipt::Woke(0)).count(), 3, "{all:?}");
+}
+
+/// Many rounds, because two processes meet at the rows only sometimes.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn several_processes_that_signal_for_one_sender_stay_within_its_limit() {
+    let url = new_database();
+    let stores = [open(&url).await, open(&url).await, open(&url).await];
+    for round in 0..20 {
+        let keys: Vec<String> = (0..12).map(|n| format!("op-{round}/{n}")).collect();
+        let sent = keys.iter().enumerate().map(|(n, key)| limited(&*stores[n % 3], key, "1"));
+        let receipts = join_all(sent).await;
+        let taken = receipts.iter().filter(|receipt| **receipt == Receipt::Woke(0)).count();
+        assert_eq!(taken, 3, "{receipts:?}");
+    }
 }

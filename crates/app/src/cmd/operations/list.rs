@@ -53,6 +53,9 @@ pub(super) struct ListArgs {
     /// List all of them, however many there are
     #[arg(long)]
     all: bool,
+    /// Also list operations that serve others, such as the delivery of notifications
+    #[arg(long)]
+    housekeeping: bool,
 }
 
 impl ListArgs {
@@ -66,6 +69,7 @@ impl ListArgs {
             resource: self.resource.clone(),
             created_after: since.or_else(|| self.created_after.clone()),
             created_before: self.created_before.clone(),
+            housekeeping: (!self.housekeeping).then(|| "hide".to_owned()),
             ..ListQuery::default()
         }
     }

@@ -12,11 +12,11 @@ impl Render for OperationPage {
         let now = WallClock.now();
         let mut table = if is_wide {
             Table::new([
-                "ID", "WORKFLOW", "TENANT", "RESOURCE", "PHASE", "STEP", "DUE", "CREATED", "FINISHED",
-                "NODE", "REASON",
+                "ID", "NAME", "WORKFLOW", "TENANT", "RESOURCE", "PHASE", "STEP", "DUE", "CREATED",
+                "FINISHED", "NODE", "REASON",
             ])
         } else {
-            Table::new(["ID", "WORKFLOW", "RESOURCE", "PHASE", "STEP", "CREATED", "REASON"])
+            Table::new(["ID", "NAME", "WORKFLOW", "PHASE", "STEP", "CREATED", "REASON"])
         };
         for operation in &self.items {
             if is_wide {
@@ -36,8 +36,9 @@ impl Render for OperationPage {
 fn narrow(operation: &Operation, now: Timestamp) -> [Cell; 7] {
     [
         Cell::id(operation.id),
+        // What has no name of its own is known by its resource.
+        Cell::maybe(operation.name.as_deref().or(operation.resource.as_deref())),
         Cell::new(&operation.workflow),
-        Cell::maybe(operation.resource.as_deref()),
         phase_cell(operation.phase),
         Cell::maybe(operation.step.as_deref()),
         Cell::new(ago(now, operation.created_at)),
@@ -45,9 +46,10 @@ fn narrow(operation: &Operation, now: Timestamp) -> [Cell; 7] {
     ]
 }
 
-fn wide(operation: &Operation) -> [Cell; 11] {
+fn wide(operation: &Operation) -> [Cell; 12] {
     [
         Cell::new(operation.id.to_string()),
+        Cell::maybe(operation.name.as_deref()),
         Cell::new(&operation.workflow),
         Cell::new(&operation.tenant),
         Cell::maybe(operation.resource.as_deref()),

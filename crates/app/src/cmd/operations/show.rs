@@ -1,7 +1,7 @@
 //! `operations show`: everything about one operation except its journal.
 
 use anyhow::Result;
-use api::types::{OperationDetail, StepState};
+use api::types::{OperationDetail, Phase, StepState};
 use clap::Args;
 use engine::{Clock, Timestamp, WallClock};
 use serde_json::Value;
@@ -17,7 +17,7 @@ Examples:
   provision-engine operations show ID
   provision-engine operations show ID -o yaml";
 
-/// Show everything about one operation: its steps, what was asked and what it learned
+/// Show one operation: its params, steps, facts and state
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct ShowArgs {
@@ -48,6 +48,9 @@ fn facts(detail: &OperationDetail, is_wide: bool, now: Timestamp) -> Table {
     let mut table = Table::facts();
     let mut fact = |name: &str, cell: Cell| table.row([Cell::new(name), cell]);
     fact("id", operation.id.to_string().into());
+    if let Some(name) = &operation.name {
+        fact("name", Cell::new(name));
+    }
     fact("workflow", Cell::new(&operation.workflow));
     fact("tenant", Cell::new(&operation.tenant));
     if let Some(resource) = &operation.resource {
@@ -69,10 +72,12 @@ fn facts(detail: &OperationDetail, is_wide: bool, now: Timestamp) -> Table {
             let took = timestamp(at).since(timestamp(operation.created_at));
             fact("finished", Cell::new(format!("{}, after {}", when(at), lasted(took))));
         }
+        // Neither a paused nor a stuck operation ends at its deadline.
+        None if matches!(operation.phase, Phase::Paused | Phase::Stuck) => {}
         None => fact("deadline", when(operation.deadline_at).into()),
     }
     if let Some(at) = detail.next_attempt {
-        fact("goes on", when(at).into());
+        fact("next attempt", when(at).into());
     }
     if !detail.left_over.is_empty() {
         fact("left over", Cell::new(detail.left_over.join(", ")).mood(Mood::Bad));

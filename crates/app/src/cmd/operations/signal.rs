@@ -19,7 +19,7 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct SignalArgs {
-    /// The operation that is told something, or a key that any operation may wait for
+    /// The operation that waits, or a key that any operation may wait for
     #[arg(value_name = "ID or KEY")]
     target: String,
     /// The key that a step of this operation waits for

@@ -43,6 +43,9 @@ pub(super) struct SubmitArgs {
     /// What the operation works on; only one operation at a time works on a resource
     #[arg(long, value_name = "RESOURCE")]
     resource: Option<String>,
+    /// What people call that which it works on; lists show it and find it
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
     /// For whom it is; work is shared fairly between tenants
     #[arg(long, value_name = "TENANT", default_value = "default")]
     tenant: String,
@@ -72,6 +75,7 @@ impl SubmitArgs {
         Ok(Submit {
             workflow: self.workflow.clone(),
             resource: self.resource.clone(),
+            name: self.name.clone(),
             tenant: self.tenant.clone(),
             params: params::params(self.params.as_deref(), &self.single, &schema)?,
             queue: self.queue,

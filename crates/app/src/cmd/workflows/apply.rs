@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail};
-use declared::SecretPlace;
+use declared::SecretSource;
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 
@@ -19,8 +19,8 @@ pub(super) async fn run(global: &Global, file: &Path, client: &PlatformClient) -
     let mut body: Value = serde_saphyr::from_str(&text).context("the declaration is no YAML")?;
     let Some(fields) = body.as_object_mut() else { bail!("the declaration is no map") };
     let dir = file.parent().unwrap_or(Path::new(""));
-    if let Some(place @ (SecretPlace::File(_) | SecretPlace::Env(_))) = &declaration.secret {
-        let secret = place.read(dir).map_err(|why| anyhow!(why))?;
+    if let Some(location @ (SecretSource::File(_) | SecretSource::Env(_))) = &declaration.secret {
+        let secret = location.read(dir).map_err(|why| anyhow!(why))?;
         fields.remove("secret_file");
         fields.remove("secret_env");
         fields.insert("secret".to_owned(), json!(secret.expose_secret()));

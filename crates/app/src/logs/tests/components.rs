@@ -17,7 +17,7 @@ use crate::logs::component_file::{ComponentFile, FileLimits};
 /// 2023-08-28 18:31:34 UTC.
 const MOMENT: i64 = 1_693_247_494;
 
-/// A clock that stands still until a user turns it.
+/// A clock that stands still until the test sets it.
 #[derive(Default)]
 struct Hands(AtomicI64);
 

@@ -1,6 +1,7 @@
 //! The client of Azure against the sandbox.
 
 mod accounts;
+mod certificates;
 mod fixture;
 mod launches;
 mod lost_answers;

@@ -14,6 +14,7 @@ mod google;
 mod greeter;
 mod identity;
 mod image_builder;
+mod infrastructure_manager;
 mod kubernetes;
 mod log;
 mod moto;

@@ -3,7 +3,8 @@
 use engine::secret::{ExposeSecret, SecretString};
 
 use super::{
-    BOTH, BuildSpec, GIB, Invalid, KeySpec, LegacyStep, NameSpec, ProviderSpec, Rule, SourceSpec, TAG, whole,
+    AccountField, AccountWay, BOTH, BuildSpec, FieldSpec, FormSpec, GIB, Invalid, KeySpec, LegacyStep,
+    NameSpec, ProviderSpec, Rule, SourceSpec, TAG, UploadOptions, UploadValue, whole,
 };
 use crate::{Access, EXTERNAL_ID_PREFIX, external_id};
 
@@ -16,6 +17,7 @@ pub(super) const SPEC: ProviderSpec = ProviderSpec {
     number: 2,
     home: "us-east-1",
     is_regional: true,
+    region_of_image: false,
     split_zone: whole,
     instance_types: Some(include_str!("aws.txt")),
     ssh_user: Some("ec2-user"),
@@ -30,6 +32,11 @@ pub(super) const SPEC: ProviderSpec = ProviderSpec {
         shared_account: Some(Rule { fits: is_account, message: "must be account ids of 12 digits" }),
         architectures: BOTH,
         upload_options: &[],
+        upload: |target| {
+            let account = UploadValue::List(vec![target.account_id.clone()]);
+            UploadOptions::from([("share_with_accounts", account)])
+        },
+        shares_with_us: false,
         image_id: |option| option("ami"),
     },
     names: NameSpec {
@@ -62,10 +69,63 @@ pub(super) const SPEC: ProviderSpec = ProviderSpec {
         by_role: true,
         check,
     }),
+    form: FORM,
     parts: &[],
-    proves_permissions: true,
     has_insights_script: true,
     legacy_steps: &[LegacyStep::PublicKey, LegacyStep::Launch, LegacyStep::Addresses],
+};
+
+const FORM: FormSpec = FormSpec {
+    region: FieldSpec {
+        label: "Region",
+        hint: "Images are built in us-east-1, and can be launched where they are.",
+    },
+    image_id: FieldSpec {
+        label: "Id of the image",
+        hint: "Such as ami-0123456789abcdef0, in the region that you choose next.",
+    },
+    instance_name: FieldSpec { label: "Name of the instances", hint: "As AWS shows them. It may be empty." },
+    instance_type: FieldSpec { label: "Instance type", hint: "" },
+    subnet: FieldSpec {
+        label: "Subnet",
+        hint: "Such as subnet-0123456789abcdef0. Without one, the account's own.",
+    },
+    security_groups: FieldSpec { label: "Security groups", hint: "Ids with blanks between them." },
+    resource_group: FieldSpec::NONE,
+    account: &[
+        AccountWay {
+            title: "A role to take",
+            fields: &[
+                AccountField {
+                    name: "arn",
+                    label: "ARN of the role",
+                    hint: "Such as arn:aws:iam::123456789012:role/launcher.",
+                    is_secret: false,
+                },
+                AccountField {
+                    name: "external_id",
+                    label: "External id",
+                    hint: "What the role wants to hear. Without one it is provision-engine and the name of the \
+                           organisation.",
+                    is_secret: false,
+                },
+            ],
+        },
+        AccountWay {
+            title: "Or a pair of keys",
+            fields: &[
+                AccountField { name: "access_key_id", label: "Access key id", hint: "", is_secret: false },
+                AccountField {
+                    name: "secret_access_key",
+                    label: "Secret access key",
+                    hint: "",
+                    is_secret: true,
+                },
+            ],
+        },
+    ],
+    families: &["t3.", "t4g.", "m7i.", "m7g.", "c7i.", "r7i."],
+    first_types: &["t3.small", "t4g.small"],
 };
 
 fn begins(id: &str, with: &str) -> bool {

@@ -1,8 +1,8 @@
 //! Microsoft Azure.
 
 use super::{
-    BuildSpec, GIB, KeySpec, LegacyStep, NameSpec, PREFIX_CHARS_MAX, ProviderSpec, Rule, SourceSpec, X86_64,
-    is_address, named,
+    AccountField, AccountWay, BuildSpec, FieldSpec, FormSpec, GIB, KeySpec, LegacyStep, NameSpec,
+    PREFIX_CHARS_MAX, ProviderSpec, Rule, SourceSpec, UploadOptions, UploadValue, X86_64, is_address, named,
 };
 use crate::PartKind;
 
@@ -12,6 +12,7 @@ pub(super) const SPEC: ProviderSpec = ProviderSpec {
     number: 3,
     home: "eastus",
     is_regional: false,
+    region_of_image: true,
     split_zone: |text| text.split_once('_').map_or((text, None), |(region, zone)| (region, Some(zone))),
     instance_types: Some(include_str!("azure.txt")),
     ssh_user: Some("azureuser"),
@@ -26,6 +27,17 @@ pub(super) const SPEC: ProviderSpec = ProviderSpec {
         shared_account: None,
         architectures: X86_64,
         upload_options: &["tenant_id", "subscription_id", "resource_group"],
+        upload: |target| {
+            let group = target.resource_groups.first().cloned();
+            let texts = [
+                ("tenant_id", target.tenant_id.clone()),
+                ("subscription_id", Some(target.account_id.clone())),
+                ("resource_group", group),
+            ];
+            let given = texts.into_iter().filter_map(|(name, text)| Some((name, UploadValue::Text(text?))));
+            given.collect::<UploadOptions>()
+        },
+        shares_with_us: false,
         image_id: |option| {
             let (subscription, group) = (option("subscription_id")?, option("resource_group")?);
             let image = option("image_name")?;
@@ -74,10 +86,49 @@ pub(super) const SPEC: ProviderSpec = ProviderSpec {
         by_role: false,
         check: |_, access| named(access, "must be the id of a subscription"),
     }),
+    form: FORM,
     parts: &PartKind::ALL,
-    proves_permissions: false,
     has_insights_script: false,
     legacy_steps: &[LegacyStep::ResourceGroup, LegacyStep::Launch],
+};
+
+const FORM: FormSpec = FormSpec {
+    region: FieldSpec {
+        label: "Location",
+        hint: "An image starts in its own location, which is that of its resource group. Leave it empty to launch there.",
+    },
+    image_id: FieldSpec {
+        label: "Id of the managed image",
+        hint: "Such as /subscriptions/…/resourceGroups/…/providers/Microsoft.Compute/images/NAME.",
+    },
+    instance_name: FieldSpec {
+        label: "Name of the virtual machines",
+        hint: "What their names begin with: letters, digits and hyphens. It may be empty.",
+    },
+    instance_type: FieldSpec { label: "Size", hint: "" },
+    subnet: FieldSpec {
+        label: "Subnet",
+        hint: "Such as /subscriptions/…/virtualNetworks/…/subnets/NAME. Without one, a network is made for the launch.",
+    },
+    security_groups: FieldSpec {
+        label: "Network security group",
+        hint: "Such as /subscriptions/…/networkSecurityGroups/NAME. Without one, a group that opens port 22 is made.",
+    },
+    resource_group: FieldSpec {
+        label: "Resource group",
+        hint: "Where everything is made. Without one, the launch makes a group of its own.",
+    },
+    account: &[AccountWay {
+        title: "A subscription that is delegated to this service",
+        fields: &[AccountField {
+            name: "subscription_id",
+            label: "Subscription id",
+            hint: "Such as 4b9d213f-712f-4d17-a483-8a10bbe9df3a. Its delegation must name your organisation.",
+            is_secret: false,
+        }],
+    }],
+    families: &["Standard_B", "Standard_D", "Standard_F", "Standard_E"],
+    first_types: &["Standard_B2s"],
 };
 
 /// Its parts are compared without their case.

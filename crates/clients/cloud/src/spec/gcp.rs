@@ -1,17 +1,19 @@
 //! Google Cloud.
 
 use super::{
-    BuildSpec, KeySpec, LegacyStep, NameSpec, PREFIX_CHARS_MAX, ProviderSpec, Rule, SourceSpec, X86_64,
-    is_address, is_id, named,
+    AccountField, AccountWay, BuildSpec, FieldSpec, FormSpec, KeySpec, LegacyStep, NameSpec,
+    PREFIX_CHARS_MAX, ProviderSpec, Rule, SourceSpec, UploadOptions, UploadValue, X86_64, is_address, is_id,
+    named,
 };
 use crate::PartKind;
 
 pub(super) const SPEC: ProviderSpec = ProviderSpec {
     name: "gcp",
-    title: "GCP",
+    title: "Google Cloud",
     number: 4,
     home: "us-central1-a",
     is_regional: false,
+    region_of_image: false,
     // Names of regions end in a number, those of zones in a letter.
     split_zone: |text| match text.rsplit_once('-') {
         Some((region, zone)) if zone.len() == 1 && zone.as_bytes()[0].is_ascii_lowercase() => {
@@ -29,9 +31,17 @@ pub(super) const SPEC: ProviderSpec = ProviderSpec {
     build: BuildSpec {
         image_types: &["gcp"],
         bytes_max: None,
-        shared_account: None,
+        shared_account: Some(Rule {
+            fits: is_member,
+            message: "must be members such as serviceAccount:NAME, user:NAME, group:NAME or domain:NAME",
+        }),
         architectures: X86_64,
         upload_options: &[],
+        upload: |target| {
+            let principal = target.principal.iter().map(|email| format!("serviceAccount:{email}"));
+            UploadOptions::from([("share_with_accounts", UploadValue::List(principal.collect()))])
+        },
+        shares_with_us: true,
         image_id: |option| {
             let (project, image) = (option("project_id")?, option("image_name")?);
             Some(format!("projects/{project}/global/images/{image}"))
@@ -70,8 +80,45 @@ pub(super) const SPEC: ProviderSpec = ProviderSpec {
         by_role: false,
         check: |_, access| named(access, "must be the id of a project"),
     }),
+    form: FORM,
     parts: &[PartKind::Disk],
-    proves_permissions: false,
     has_insights_script: false,
     legacy_steps: &[LegacyStep::Launch, LegacyStep::Addresses],
 };
+
+const FORM: FormSpec = FormSpec {
+    region: FieldSpec { label: "Zone", hint: "Such as us-central1-a. Images start in every zone." },
+    image_id: FieldSpec {
+        label: "Address of the image",
+        hint: "Such as projects/PROJECT/global/images/NAME.",
+    },
+    instance_name: FieldSpec {
+        label: "Name of the instances",
+        hint: "What their names begin with: lower-case letters, digits and hyphens. It may be empty.",
+    },
+    instance_type: FieldSpec { label: "Machine type", hint: "" },
+    subnet: FieldSpec {
+        label: "Subnetwork",
+        hint: "Such as projects/PROJECT/regions/REGION/subnetworks/NAME. Without one, the network default.",
+    },
+    security_groups: FieldSpec::NONE,
+    resource_group: FieldSpec::NONE,
+    account: &[AccountWay {
+        title: "A project that lets this service in",
+        fields: &[AccountField {
+            name: "project_id",
+            label: "Project id",
+            hint: "The project must have the label provision-engine-org with the name of your organisation.",
+            is_secret: false,
+        }],
+    }],
+    families: &["e2-", "n2-", "n1-", "c2-"],
+    first_types: &["e2-medium"],
+};
+
+/// Whom an image of Google can be shared with.
+fn is_member(text: &str) -> bool {
+    let kinds = ["serviceAccount:", "user:", "group:", "domain:"];
+    let name = kinds.iter().find_map(|kind| text.strip_prefix(kind));
+    name.is_some_and(|name| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_graphic()))
+}

@@ -6,7 +6,53 @@ mod azure;
 mod gcp;
 mod noop;
 
-use crate::{Access, Architecture, PartKind, ProviderKind};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Access, Architecture, PartKind, UploadTarget};
+
+/// The clouds that can be named, with the numbers that clients know them by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProviderKind {
+    Noop,
+    Aws,
+    Azure,
+    Gcp,
+}
+
+impl ProviderKind {
+    pub const ALL: [ProviderKind; 4] =
+        [ProviderKind::Noop, ProviderKind::Aws, ProviderKind::Azure, ProviderKind::Gcp];
+
+    pub fn number(self) -> i64 {
+        self.spec().number
+    }
+
+    pub fn as_str(self) -> &'static str {
+        self.spec().name
+    }
+}
+
+impl fmt::Display for ProviderKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl FromStr for ProviderKind {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        ProviderKind::ALL.into_iter().find(|kind| kind.as_str() == text).ok_or_else(|| {
+            let names = ProviderKind::NAMES.join(", ");
+            format!("{text:?} is not a provider; the providers are {names}")
+        })
+    }
+}
 
 #[derive(Debug)]
 pub struct ProviderSpec {
@@ -20,6 +66,8 @@ pub struct ProviderSpec {
     pub home: &'static str,
     /// Whether an image starts only in its own region, and a launch template belongs to one.
     pub is_regional: bool,
+    /// Whether only the cloud knows in which region an image starts. A launch that names none goes there.
+    pub region_of_image: bool,
     /// The region, and its zone where the text names both.
     pub split_zone: fn(&str) -> (&str, Option<&str>),
     /// The table of instance types that is part of the program.
@@ -31,10 +79,9 @@ pub struct ProviderSpec {
     pub names: NameSpec,
     /// Nothing where no account is needed.
     pub source: Option<SourceSpec>,
+    pub form: FormSpec,
     /// What a launch makes beside its instances. A network is made before them.
     pub parts: &'static [PartKind],
-    /// Whether its client can prove the permissions that a launch needs.
-    pub proves_permissions: bool,
     /// Whether instances get the script that tags them for Insights.
     pub has_insights_script: bool,
     /// The steps that older clients are shown.
@@ -55,6 +102,15 @@ pub struct KeySpec {
 /// An option of an upload, by its name.
 pub type UploadOption<'a> = dyn Fn(&str) -> Option<String> + 'a;
 
+/// What an upload names, by the name of the option.
+pub type UploadOptions = BTreeMap<&'static str, UploadValue>;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum UploadValue {
+    Text(String),
+    List(Vec<String>),
+}
+
 /// Images that the Image Builder makes for it.
 #[derive(Debug)]
 pub struct BuildSpec {
@@ -66,6 +122,10 @@ pub struct BuildSpec {
     pub architectures: &'static [Architecture],
     /// What an upload must name.
     pub upload_options: &'static [&'static str],
+    /// The options of an upload that puts an image where the account can start it.
+    pub upload: fn(&UploadTarget) -> UploadOptions,
+    /// Whether those whom an image is shared with are ourselves, and not the accounts that start it.
+    pub shares_with_us: bool,
     /// The id of the image, from the options of an upload that is done and, for what these leave out, of its request.
     pub image_id: fn(&UploadOption<'_>) -> Option<String>,
 }
@@ -98,6 +158,71 @@ pub struct SourceSpec {
     pub by_role: bool,
     /// What is wrong with a way into an account of the organisation.
     pub check: fn(&str, &Access) -> Vec<Invalid>,
+}
+
+/// What forms say about it, in its own words.
+#[derive(Debug)]
+pub struct FormSpec {
+    /// What it calls the place of an instance, such as a region or a zone.
+    pub region: FieldSpec,
+    pub image_id: FieldSpec,
+    pub instance_name: FieldSpec,
+    pub instance_type: FieldSpec,
+    pub subnet: FieldSpec,
+    pub security_groups: FieldSpec,
+    pub resource_group: FieldSpec,
+    /// The ways into an account; a user takes one of them.
+    pub account: &'static [AccountWay],
+    /// What the names of the types begin with that most people want, the usual ones first.
+    pub families: &'static [&'static str],
+    /// The types that a new launch begins with: the first one that fits the image.
+    pub first_types: &'static [&'static str],
+}
+
+#[derive(Debug, Clone, Copy)]
+pub struct FieldSpec {
+    pub label: &'static str,
+    pub hint: &'static str,
+}
+
+impl FieldSpec {
+    pub const NONE: FieldSpec = FieldSpec { label: "", hint: "" };
+}
+
+/// One way into an account: what it is, and what it asks for.
+#[derive(Debug)]
+pub struct AccountWay {
+    pub title: &'static str,
+    pub fields: &'static [AccountField],
+}
+
+#[derive(Debug)]
+pub struct AccountField {
+    /// As requests to the API name it.
+    pub name: &'static str,
+    pub label: &'static str,
+    pub hint: &'static str,
+    pub is_secret: bool,
+}
+
+impl FormSpec {
+    pub const NONE: FormSpec = FormSpec {
+        region: FieldSpec::NONE,
+        image_id: FieldSpec::NONE,
+        instance_name: FieldSpec::NONE,
+        instance_type: FieldSpec::NONE,
+        subnet: FieldSpec::NONE,
+        security_groups: FieldSpec::NONE,
+        resource_group: FieldSpec::NONE,
+        account: &[],
+        families: &[],
+        first_types: &[],
+    };
+
+    /// All fields of all ways into an account.
+    pub fn account_fields(&self) -> impl Iterator<Item = &'static AccountField> {
+        self.account.iter().flat_map(|way| way.fields)
+    }
 }
 
 /// A form of text.
@@ -153,6 +278,26 @@ impl ProviderKind {
             ProviderKind::Gcp => &gcp::SPEC,
         }
     }
+}
+
+impl ProviderKind {
+    /// Those that launch something, in the order in which people are offered them.
+    pub fn clouds() -> impl Iterator<Item = ProviderKind> {
+        ProviderKind::ALL.into_iter().filter(|kind| kind.spec().source.is_some())
+    }
+
+    /// The cloud for which the Image Builder makes images of this type.
+    pub fn of_image_type(image_type: &str) -> Option<ProviderKind> {
+        ProviderKind::clouds().find(|kind| kind.spec().build.image_types.contains(&image_type))
+    }
+}
+
+/// The name of a cloud as people write it, from the one that APIs and saved rows have.
+pub fn title(provider: &str) -> &str {
+    provider.parse::<ProviderKind>().map_or(provider, |kind| match kind.spec().title {
+        "" => provider,
+        title => title,
+    })
 }
 
 /// How to log in to an instance, ready to be pasted into a shell: nothing but an address may be in it.

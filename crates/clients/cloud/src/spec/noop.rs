@@ -1,6 +1,6 @@
 //! The provider that makes nothing.
 
-use super::{BuildSpec, KeySpec, LegacyStep, NameSpec, ProviderSpec, Rule, TAG, whole};
+use super::{BuildSpec, FormSpec, KeySpec, LegacyStep, NameSpec, ProviderSpec, Rule, TAG, whole};
 
 pub(super) const SPEC: ProviderSpec = ProviderSpec {
     name: "noop",
@@ -8,6 +8,7 @@ pub(super) const SPEC: ProviderSpec = ProviderSpec {
     number: 1,
     home: "nowhere",
     is_regional: false,
+    region_of_image: false,
     split_zone: whole,
     instance_types: None,
     ssh_user: None,
@@ -18,6 +19,8 @@ pub(super) const SPEC: ProviderSpec = ProviderSpec {
         shared_account: None,
         architectures: &[],
         upload_options: &[],
+        upload: |_| super::UploadOptions::new(),
+        shares_with_us: false,
         image_id: |_| None,
     },
     names: NameSpec {
@@ -30,8 +33,8 @@ pub(super) const SPEC: ProviderSpec = ProviderSpec {
         resource_group: None,
     },
     source: None,
+    form: FormSpec::NONE,
     parts: &[],
-    proves_permissions: false,
     has_insights_script: false,
     legacy_steps: &[LegacyStep::Test],
 };

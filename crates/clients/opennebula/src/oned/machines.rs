@@ -1,4 +1,4 @@
-//! Virtual machines and what they are made from.
+//! VMs and what they are made from.
 
 use std::collections::BTreeMap;
 
@@ -13,22 +13,22 @@ use super::documents::{DocumentPage, written};
 use super::object::{named, number, template, text};
 
 const TEMPLATE_INFO: Method = Method::read("one.template.info", "reads the VM template #");
-const INFO: Method = Method::read("one.vm.info", "reads machine #");
-const INFOSET: Method = Method::read("one.vmpool.infoset", "reads several machines");
-const POOL: Method = Method::read("one.vmpool.infoextended", "lists machines from #");
-const SHORT_POOL: Method = Method::read("one.vmpool.info", "lists machines from #");
-const RESIZE: Method = Method::write("one.vm.resize", "resizes machine #");
-const RESIZE_DISK: Method = Method::write("one.vm.diskresize", "resizes a disk of machine #");
-const UPDATE: Method = Method::write("one.vm.update", "updates machine #");
-const ACTION: Method = Method::write("one.vm.action", "acts on machine #");
-const RECOVER: Method = Method::write("one.vm.recover", "recovers machine #");
+const INFO: Method = Method::read("one.vm.info", "reads VM #");
+const INFOSET: Method = Method::read("one.vmpool.infoset", "reads several VMs");
+const POOL: Method = Method::read("one.vmpool.infoextended", "lists VMs from #");
+const SHORT_POOL: Method = Method::read("one.vmpool.info", "lists VMs from #");
+const RESIZE: Method = Method::write("one.vm.resize", "resizes VM #");
+const RESIZE_DISK: Method = Method::write("one.vm.diskresize", "resizes a disk of VM #");
+const UPDATE: Method = Method::write("one.vm.update", "updates VM #");
+const ACTION: Method = Method::write("one.vm.action", "acts on VM #");
+const RECOVER: Method = Method::write("one.vm.recover", "recovers VM #");
 
 const APPEND: i32 = 1;
 const ALL_VISIBLE: i32 = -2;
 const ALL_BUT_DONE: i32 = -1;
-/// So many machines, each with many attributes, stay far below what an answer may have.
+/// So many VMs, each with many attributes, stay far below what an answer may have.
 const PAGE: u32 = 200;
-/// A page begins before the last one ended: machines that end in between move all others up.
+/// A page begins before the last one ended: VMs that end in between move all others up.
 const STRIDE: u32 = 150;
 /// Beyond this, looking through everything is the wrong way.
 const PAGES_MAX: u32 = 300;
@@ -55,7 +55,7 @@ pub struct VirtualMachine {
     pub user_template: NebulaTemplate,
 }
 
-/// What a machine has, in cores and mebibytes. What is not given stays.
+/// What a VM has, in cores and mebibytes. What is not given stays.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Capacity {
     pub cpu: Option<u32>,
@@ -94,13 +94,13 @@ impl OpenNebula {
         Ok(size.and_then(|size| size.trim().parse().ok()))
     }
 
-    /// A machine, also one that is done.
+    /// A VM, also one that is done.
     pub async fn machine(&self, who: &NebulaCredentials, id: i32) -> Result<VirtualMachine, NebulaError> {
         let params = [Param::Integer(id), Param::Boolean(false)];
         read_machine(&self.oned.element(who, INFO, &params).await?)
     }
 
-    /// Those of the machines that there are and that the caller may see.
+    /// Those of the VMs that there are and that the caller may see.
     pub async fn machines(
         &self,
         who: &NebulaCredentials,
@@ -135,7 +135,7 @@ impl OpenNebula {
         Ok(machines)
     }
 
-    /// All machines of a service that are not done, whether the service still knows them or not.
+    /// All VMs of a service that are not done, whether the service still knows them or not.
     pub async fn machines_of_service(
         &self,
         who: &NebulaCredentials,
@@ -155,11 +155,11 @@ impl OpenNebula {
                 return Ok(found.into_values().collect());
             }
         }
-        Err(NebulaError::broken(ONED, format!("there are more than {} machines", STRIDE * PAGES_MAX)))
+        Err(NebulaError::broken(ONED, format!("there are more than {} VMs", STRIDE * PAGES_MAX)))
     }
 
     /// A page, and whether it is the last one. The short form of a pool leaves the attributes out that say
-    /// what a machine belongs to; only where there is no long form, the short one must do.
+    /// what a VM belongs to; only where there is no long form, the short one must do.
     async fn page_of_machines(
         &self,
         who: &NebulaCredentials,
@@ -179,7 +179,7 @@ impl OpenNebula {
 
 /// Changing.
 impl OpenNebula {
-    /// One virtual core stands for one real one. Without anything to change, no caller is asked.
+    /// One virtual core stands for one real one. Without a change there is no call.
     pub async fn resize(&self, who: &NebulaCredentials, id: i32, to: Capacity) -> Result<(), NebulaError> {
         let mut lines = Vec::new();
         lines.extend(to.memory.map(|memory| format!("MEMORY={memory}")));

@@ -18,7 +18,7 @@ use super::ONEFLOW;
 
 /// Said by the web server itself, which has not understood the request.
 const NOT_UNDERSTOOD: &str = "Bad Request";
-/// Said at the API, where no caller was let in yet.
+/// For a request that is not authenticated yet.
 const NOT_LET_IN: [&str; 2] = ["Invalid credentials", "A username and password must be provided"];
 const WRONG_STATE: &str = "cannot be undeployed in state";
 /// OneFlow itself calls `oned`, and says this when it does not reach it.

@@ -1,4 +1,4 @@
-//! A service from a template, with our own attributes for its machines.
+//! A service from a template, with our own attributes for its VMs.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use super::services::{FlowService, ServiceBody};
 use super::{Dialect, ONEFLOW, ServiceTemplate, client};
 
 impl OpenNebula {
-    /// Makes a service of that name. `contents` are attributes for the machines of a role, by its name.
+    /// Makes a service of that name. `contents` are attributes for the VMs of a role, by its name.
     pub async fn instantiate(
         &self,
         who: &NebulaCredentials,

@@ -1,4 +1,4 @@
-//! OneFlow, which makes services: several machines in roles, from one template.
+//! OneFlow, which makes services: several VMs in roles, from one template.
 
 mod client;
 mod instantiate;

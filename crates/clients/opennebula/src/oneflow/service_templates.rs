@@ -30,7 +30,7 @@ pub struct TemplateRole {
     pub parents: Vec<String>,
 }
 
-/// How a role says from what its machines are made, and what it takes in addition.
+/// How a role says from what its VMs are made, and what it takes in addition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dialect {
     /// `vm_template`, and text in `vm_template_contents`. Roles are told apart by their places.

@@ -59,7 +59,7 @@ pub struct ServiceRole {
     pub name: String,
     pub state: i32,
     pub cardinality: u32,
-    /// The ids of its machines, as far as there are any yet.
+    /// The ids of its VMs, as far as there are any yet.
     pub nodes: Vec<i32>,
     pub parents: Vec<String>,
 }
@@ -144,7 +144,7 @@ impl OpenNebula {
         self.oneflow.delete(who, &["service", &id.to_string()]).await.map(drop)
     }
 
-    /// Takes the service away in any state. It is known to leave machines behind.
+    /// Takes the service away in any state. It is known to leave VMs behind.
     pub async fn recover_delete_service(&self, who: &NebulaCredentials, id: i32) -> Result<(), NebulaError> {
         let path = ["service", &id.to_string(), "action"];
         self.oneflow.act(who, &path, "recover", &json!({ "delete": true })).await.map(drop)

@@ -60,6 +60,7 @@ impl PeopleStore for MemoryStore {
             return Ok(AdminChange::LastAdmin);
         }
         found.role = change.role.unwrap_or(found.role);
+        found.grants = change.grants.clone().unwrap_or_else(|| found.grants.clone());
         found.hash = change.hash.clone().unwrap_or_else(|| found.hash.clone());
         (found.failures, found.locked_until) = (0, None);
         people.sign_out(name, ProofKind::Password);

@@ -6,7 +6,7 @@ use super::{Inbox, Tables};
 use crate::clock::Timestamp;
 use crate::ids::OperationId;
 use crate::phase::{PhaseVerb, Turn};
-use crate::store::{ControlRequest, Receipt, Touch};
+use crate::store::{ControlRequest, Receipt, SignalLimit, Touch};
 
 impl Tables {
     pub(super) fn control(&mut self, id: OperationId, control: ControlRequest) -> Receipt {
@@ -55,7 +55,16 @@ impl Tables {
         Receipt::Saved
     }
 
-    pub(super) fn signal(&mut self, key: &str, payload: &Value, at: Timestamp) -> Receipt {
+    pub(super) fn signal(
+        &mut self,
+        key: &str,
+        payload: &Value,
+        at: Timestamp,
+        limit: Option<&SignalLimit>,
+    ) -> Receipt {
+        if let Some(full) = limit.and_then(|limit| self.is_full(limit, key, payload)) {
+            return full;
+        }
         let mut woken = 0;
         for row in self.operations.values_mut().filter(|row| row.key.as_deref() == Some(key)) {
             if row.summary.owner.is_none() {
@@ -67,5 +76,17 @@ impl Tables {
         let inbox = Inbox { payload: payload.clone(), at, number: self.last_number };
         self.signals.insert(key.to_owned(), inbox);
         Receipt::Woke(woken)
+    }
+
+    fn is_full(&self, limit: &SignalLimit, key: &str, payload: &Value) -> Option<Receipt> {
+        let mut waits = self.operations.values().filter(|row| row.key.as_deref() == Some(key));
+        if waits.any(|row| row.summary.owner.is_none()) {
+            return None;
+        }
+        let size = |payload: &Value| u64::try_from(payload.to_string().len()).unwrap_or(u64::MAX);
+        let keys = self.signals.range(limit.prefix.clone()..limit.end());
+        let others = keys.filter(|(other, _)| *other != key).map(|(_, signal)| size(&signal.payload));
+        let (signals, bytes) = others.fold((0, 0), |(signals, bytes), size| (signals + 1, bytes + size));
+        (!limit.has_room(signals, bytes, size(payload))).then_some(Receipt::TooManySignals { signals, bytes })
     }
 }

@@ -50,7 +50,7 @@ impl Resources {
     /// Every record, for those who look for sealed values.
     pub(super) fn texts(&self) -> Vec<SealedRow> {
         let text = |kept: &StoredResource| SealedRow {
-            place: SealedColumn::Record,
+            column: SealedColumn::Record,
             key: RowKey::Resource(kept.row.name.clone()),
             tenant: kept.row.tenant.clone(),
             resource: Some(kept.row.name.clone()),
@@ -60,7 +60,7 @@ impl Resources {
         self.by_name.values().map(text).collect()
     }
 
-    /// Another version of the record, so that the caller who read it before looks again.
+    /// Another version of the record, so that a writer that read it before reads it again.
     pub(super) fn reseal(&mut self, name: &str, record: &str) {
         if let Some(kept) = self.by_name.get_mut(name) {
             record.clone_into(&mut kept.row.record);

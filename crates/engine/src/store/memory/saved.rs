@@ -26,11 +26,11 @@ impl SavedReader for MemoryStore {
 
     async fn sealed_page(
         &self,
-        place: SealedColumn,
+        column: SealedColumn,
         part: &str,
         after: Option<RowKey>,
     ) -> Result<SealedPage, StoreError> {
-        let rows = self.tables().texts(place);
+        let rows = self.tables().texts(column);
         let mut rows =
             rows.into_iter().skip_while(|row| after.as_ref().is_some_and(|after| row.key <= *after));
         let page: Vec<SealedRow> = rows.by_ref().take(PAGE).collect();
@@ -43,17 +43,17 @@ impl SavedReader for MemoryStore {
 impl SealedWriter for MemoryStore {
     async fn replace_sealed(&self, row: &SealedRow, text: &str) -> Result<bool, StoreError> {
         let mut tables = self.tables();
-        if tables.is_worked_on(row) || !tables.texts(row.place).contains(row) {
+        if tables.is_worked_on(row) || !tables.texts(row.column).contains(row) {
             return Ok(false);
         }
         match &row.key {
             RowKey::Operation(id) => {
                 let table = &mut *tables;
-                let found = match row.place {
+                let found = match row.column {
                     SealedColumn::ArchivedParams => table.archive.get_mut(id),
                     _ => table.operations.get_mut(id),
                 };
-                match (row.place, found) {
+                match (row.column, found) {
                     (SealedColumn::Memory, Some(found)) => found.memory = Some(text.to_owned()),
                     (_, Some(found)) => text.clone_into(&mut found.params),
                     (_, None) => return Ok(false),
@@ -91,9 +91,9 @@ impl Tables {
     }
 
     /// Every text of a place, in the order of the keys.
-    fn texts(&self, place: SealedColumn) -> Vec<SealedRow> {
+    fn texts(&self, column: SealedColumn) -> Vec<SealedRow> {
         let of = |row: &MemoryRow, key: RowKey, text: String| SealedRow {
-            place,
+            column,
             key,
             tenant: row.summary.tenant.clone(),
             resource: row.summary.resource.clone(),
@@ -102,7 +102,7 @@ impl Tables {
         };
         let operation = |row: &MemoryRow| RowKey::Operation(row.summary.id);
         let params = |row: &MemoryRow| of(row, operation(row), row.params.clone());
-        match place {
+        match column {
             SealedColumn::Params => self.operations.values().map(params).collect(),
             SealedColumn::ArchivedParams => self.archive.values().map(params).collect(),
             SealedColumn::Memory => {

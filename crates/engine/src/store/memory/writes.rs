@@ -42,6 +42,7 @@ impl Tables {
         let owner = if queued { None } else { create.owner };
         let due_at = if queued || owner.is_some() { None } else { Some(create.created_at) };
         let summary = Summary {
+            name: create.name.clone(),
             id: create.id,
             workflow: create.workflow.clone(),
             tenant: create.tenant.clone(),

@@ -1,6 +1,6 @@
 //! `POST /availability_status/sources`
 
-use crate::model::accounts;
+use crate::model::sources;
 use crate::workflows::source_check;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -35,7 +35,7 @@ pub(crate) async fn check_source(
         return Err(error::invalid("source_id", "it is missing"));
     }
     // Rows about what does not exist are not written.
-    let source = accounts::get(&shared.api_parts.launches, &principal.owner, &asked.source_id).await?;
+    let source = sources::get(&shared.api_parts.launches, &principal.owner, &asked.source_id).await?;
     source_check::ask(&shared.app.engine, &principal.owner, &source.id).await?;
     Ok((StatusCode::OK, about(&format!("{BASE}/sources/{}", source.id))))
 }

@@ -1,4 +1,4 @@
-//! `/azure_offering_template`: what the portal of Azure reads when a client lets us into their account. The portal
+//! `/azure_offering_template`: what the portal of Azure reads when a customer delegates a subscription to us. The portal
 //! comes from another site, without an identity, and takes no compressed answer.
 
 use axum::Json;

@@ -51,19 +51,19 @@ pub(crate) fn fault(fault: FailureKind) -> Error {
     }
 }
 
-/// The words of the parser may repeat what was sent, and that may be a secret: only the place is told.
+/// The words of the parser may repeat what was sent, and that may be a secret: only line and column are in the message.
 fn unreadable(fault: JsonFault) -> Error {
-    let place = format!("line {} column {}", fault.line, fault.column);
+    let location = format!("line {} column {}", fault.line, fault.column);
     match (fault.is_json, fault.field) {
         (true, Some(field)) => {
-            let detail = format!("{field}: it does not have the expected type, at {place}");
+            let detail = format!("{field}: it does not have the expected type, at {location}");
             Error::new(Code::InvalidBody, detail).field(field)
         }
         (true, None) => {
-            let detail = format!("a field is missing or does not have the expected type, at {place}");
+            let detail = format!("a field is missing or does not have the expected type, at {location}");
             Error::new(Code::InvalidBody, detail)
         }
-        (false, _) => Error::new(Code::MalformedJson, format!("the body is not JSON, at {place}")),
+        (false, _) => Error::new(Code::MalformedJson, format!("the body is not JSON, at {location}")),
     }
 }
 

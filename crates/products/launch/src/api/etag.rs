@@ -33,7 +33,7 @@ impl TaggedDocument {
         Ok(TaggedDocument { body: body.into(), etag: etag + "\"" })
     }
 
-    /// The document, or 304 for a user who has it.
+    /// The document, or 304 for a client that has it.
     pub(crate) fn answer(&self, headers: &HeaderMap, max_age: Duration) -> Response {
         let header = |text: &str| HeaderValue::from_str(text).unwrap_or(HeaderValue::from_static(""));
         let caching =

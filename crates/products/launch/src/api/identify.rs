@@ -134,7 +134,7 @@ async fn by_header(shared: &LaunchShared, headers: &HeaderMap) -> Result<Proven,
     Ok((Principal::of(Proof::Header, subject), Some(identity)))
 }
 
-/// A client may want to pass for another client: once for each of them there is a row that says so.
+/// A client may pretend to be a proxy: the log has one line for each address.
 async fn write_down(shared: &LaunchShared, peer: Option<IpAddr>, parts: &Parts) {
     let peer = peer.map_or(IpAddr::from([0; 4]), |peer| peer.to_canonical());
     if !shared.peers.is_new(peer) {

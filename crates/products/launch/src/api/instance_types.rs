@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::model::catalog::{Search, TypeEntry, overlaid};
-use crate::model::sources;
+use crate::model::source_access;
 use axum::Json;
 use axum::extract::State;
 use axum::http::HeaderMap;
@@ -86,6 +86,7 @@ pub(crate) async fn refresh_instance_types(
     let source = asked.text("source_id")?.ok_or_else(|| missing("source_id"))?;
     let region = asked.text("region")?.ok_or_else(|| missing("region"))?;
     let (launches, engine) = (&shared.api_parts.launches, &shared.app.engine);
-    let types = sources::refresh_types(launches, engine, &principal.owner, provider, source, region).await?;
+    let types =
+        source_access::refresh_types(launches, engine, &principal.owner, provider, source, region).await?;
     Ok(Json(wire::Refreshed { types }))
 }

@@ -22,7 +22,7 @@ mod pages;
 mod paging;
 mod permissions;
 mod principal;
-mod pubkeys;
+mod public_keys;
 mod query;
 mod ready;
 pub mod reservations;

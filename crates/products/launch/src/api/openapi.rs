@@ -35,7 +35,7 @@ const MAX_AGE: Duration = Duration::from_mins(30);
     ),
     tags(
         (name = "sources", description = "Accounts in clouds."),
-        (name = "pubkeys", description = "Public keys that let people into machines."),
+        (name = "pubkeys", description = "SSH public keys of users."),
         (name = "catalogue", description = "What can be launched."),
         (name = "service", description = "The service itself."),
     ),

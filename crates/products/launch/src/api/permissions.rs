@@ -1,4 +1,4 @@
-//! What a user may do whose identity came in a header: another client knows, and is asked once in a while.
+//! Permissions of users whose identity came in a header: RBAC is asked, and the answer is cached.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -31,8 +31,8 @@ impl Permissions for Rbac {
     }
 }
 
-/// What was granted a moment ago. The key is the digest of the whole header: the client that differs in anything is
-/// another client, so that a client never has the permissions of another.
+/// What was granted a moment ago. The key is the digest of the whole header: a header that differs in anything is
+/// another user, so that no user gets the permissions of another.
 pub(crate) type PermissionCache = TtlCache<[u8; 32], Arc<[Permission]>>;
 
 /// Asks, or remembers. Without an RBAC service the settings decide.

@@ -52,7 +52,7 @@ pub trait Probe: Send + Sync + 'static {
 #[async_trait]
 impl Probe for Rbac {
     async fn ready(&self, who: &LaunchOwner) -> Result<(), String> {
-        let header = identity::header(&who.caller());
+        let header = identity::header(&who.organisation());
         Rbac::ready(self, header.expose_secret()).await.map_err(|error| error.to_string())
     }
 }
@@ -60,14 +60,14 @@ impl Probe for Rbac {
 #[async_trait]
 impl Probe for SourcesApi {
     async fn ready(&self, who: &LaunchOwner) -> Result<(), String> {
-        SourcesApi::ready(self, &who.caller()).await.map_err(|error| error.to_string())
+        SourcesApi::ready(self, &who.organisation()).await.map_err(|error| error.to_string())
     }
 }
 
 #[async_trait]
 impl Probe for ImageBuilder {
     async fn ready(&self, who: &LaunchOwner) -> Result<(), String> {
-        ImageBuilder::ready(self, &(&who.caller()).into()).await.map_err(|error| error.to_string())
+        ImageBuilder::ready(self, &(&who.organisation()).into()).await.map_err(|error| error.to_string())
     }
 }
 

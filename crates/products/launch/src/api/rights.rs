@@ -38,8 +38,8 @@ pub static RIGHTS: [LaunchRight; 49] = {
     const CONTROL: Needs = Needs::MayLaunch(Verb::Control);
     const SOURCE: Needs = Needs::May("source", Verb::Read);
     const SOURCE_WRITE: Needs = Needs::May("source", Verb::Write);
-    const PUBKEY: Needs = Needs::May("pubkey", Verb::Read);
-    const PUBKEY_WRITE: Needs = Needs::May("pubkey", Verb::Write);
+    const PUBLIC_KEY: Needs = Needs::May("pubkey", Verb::Read);
+    const PUBLIC_KEY_WRITE: Needs = Needs::May("pubkey", Verb::Write);
     [
         look("/openapi.json", Nothing),
         look("/azure_offering_template", Nothing),
@@ -59,10 +59,10 @@ pub static RIGHTS: [LaunchRight; 49] = {
         look("/sources/{ID}/upload_info", SOURCE),
         look("/sources/{ID}/validate_permissions", SOURCE),
         change(Method::POST, "/availability_status/sources", Identity, "source.check"),
-        look("/pubkeys", PUBKEY),
-        change(Method::POST, "/pubkeys", PUBKEY_WRITE, "pubkey.create"),
-        look("/pubkeys/{ID}", PUBKEY),
-        change(Method::DELETE, "/pubkeys/{ID}", PUBKEY_WRITE, "pubkey.delete"),
+        look("/pubkeys", PUBLIC_KEY),
+        change(Method::POST, "/pubkeys", PUBLIC_KEY_WRITE, "pubkey.create"),
+        look("/pubkeys/{ID}", PUBLIC_KEY),
+        change(Method::DELETE, "/pubkeys/{ID}", PUBLIC_KEY_WRITE, "pubkey.delete"),
         look("/instance_types/{PROVIDER}", Identity),
         look("/reservations", LAUNCH),
         look("/reservations/{ID}", LAUNCH),

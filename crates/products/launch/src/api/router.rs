@@ -10,7 +10,7 @@ use utoipa_axum::routes;
 use super::{
     BASE, LaunchApiParts, LaunchShared, LaunchState, availability, azure_offering, callback, distributions,
     feature, guard, identify, images, instance_types, inventory, launches, openapi, pages, permissions,
-    pubkeys, ready, reservations, sources,
+    public_keys, ready, reservations, sources,
 };
 use server::Shared;
 use server::http;
@@ -39,8 +39,8 @@ pub(crate) fn routes() -> OpenApiRouter<LaunchState> {
         routes!(sources::upload_info::upload_info),
         routes!(sources::validate_permissions::validate_permissions),
         routes!(availability::check_source),
-        routes!(pubkeys::list::list_pubkeys, pubkeys::create::create_pubkey),
-        routes!(pubkeys::get::get_pubkey, pubkeys::delete::delete_pubkey),
+        routes!(public_keys::list::list_public_keys, public_keys::create::create_public_key),
+        routes!(public_keys::get::get_public_key, public_keys::delete::delete_public_key),
         routes!(instance_types::instance_types),
         routes!(instance_types::refresh_instance_types),
         routes!(reservations::list::list_reservations),

@@ -10,7 +10,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::wire::{Metadata, NewPubkey};
+use super::wire::{Metadata, NewPublicKey};
 use crate::model::profile::{AfterPivot, Detach, ImageSource, OnLaunchFailure, Partial, Surface};
 
 /// What to launch, how, and where.
@@ -60,7 +60,7 @@ pub struct NewParameters {
     /// A public key that is kept here.
     pub pubkey_id: Option<i64>,
     /// A public key that is to be kept here, if it is not yet.
-    pub pubkey: Option<NewPubkey>,
+    pub pubkey: Option<NewPublicKey>,
     pub poweroff: bool,
     /// Text for the first start of every instance. It is encrypted and never shown.
     pub user_data: Option<String>,

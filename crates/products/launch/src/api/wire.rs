@@ -2,9 +2,12 @@
 
 use crate::model::catalog::TypeEntry;
 use crate::model::cloud::ProviderKind;
-use crate::model::{pubkeys, sources, sources_api};
+use crate::model::{public_keys, source_access, sources_api};
 pub use api::{FieldError as Flaw, InsightsBody as Error};
+use cloud::UploadTarget;
+use cloud::spec::UploadValue;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 /// Where a page is.
@@ -84,13 +87,20 @@ pub struct NewSource {
 }
 
 /// Whom an image is to be shared with; the others are null.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[schema(as = v1::SourceUploadInfoResponse)]
 pub struct UploadInfo {
     pub provider: String,
     pub aws: Option<AwsAccount>,
     pub azure: Option<AzureAccount>,
     pub gcp: Option<GcpAccount>,
+    /// The `options` of an upload request that puts an image where this account can start it.
+    #[serde(default)]
+    #[schema(value_type = Object)]
+    pub upload_options: Map<String, Value>,
+    /// The only region where such an image, or the one that was named, can be launched. Nothing where every region will do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub region: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -109,18 +119,31 @@ pub struct AzureAccount {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct GcpAccount {}
 
-impl From<sources::UploadInfo> for UploadInfo {
-    fn from(info: sources::UploadInfo) -> UploadInfo {
-        let azure = info.azure_subscription.map(|subscription_id| AzureAccount {
-            tenant_id: String::new(),
-            subscription_id,
-            resource_groups: Vec::new(),
+impl From<source_access::UploadInfo> for UploadInfo {
+    fn from(info: source_access::UploadInfo) -> UploadInfo {
+        let source_access::UploadInfo { provider, target, region } = info;
+        let options = (provider.spec().build.upload)(&target).into_iter();
+        let options = options.map(|(name, value)| {
+            let value = match value {
+                UploadValue::Text(text) => text.into(),
+                UploadValue::List(list) => list.into(),
+            };
+            (name.to_owned(), value)
         });
+        let upload_options = options.collect();
+        let is = |kind: ProviderKind| provider == kind;
+        let UploadTarget { account_id, tenant_id, resource_groups, .. } = target;
         UploadInfo {
-            provider: info.provider.to_string(),
-            aws: info.aws_account.map(|account_id| AwsAccount { account_id }),
-            azure,
-            gcp: (info.provider == ProviderKind::Gcp).then_some(GcpAccount {}),
+            provider: provider.to_string(),
+            aws: is(ProviderKind::Aws).then(|| AwsAccount { account_id: account_id.clone() }),
+            azure: is(ProviderKind::Azure).then(|| AzureAccount {
+                tenant_id: tenant_id.unwrap_or_default(),
+                subscription_id: account_id,
+                resource_groups,
+            }),
+            gcp: is(ProviderKind::Gcp).then_some(GcpAccount {}),
+            upload_options,
+            region,
         }
     }
 }
@@ -174,14 +197,14 @@ pub struct Availability {
 /// A page of public keys.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(as = v1::ListPubkeyResponse)]
-pub struct PubkeyList {
-    pub data: Vec<Pubkey>,
+pub struct PublicKeyList {
+    pub data: Vec<PublicKeyResponse>,
     pub metadata: Metadata,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(as = v1::PubkeyResponse)]
-pub struct Pubkey {
+pub struct PublicKeyResponse {
     pub id: i64,
     pub name: String,
     /// As it was sent.
@@ -195,10 +218,11 @@ pub struct Pubkey {
     pub fingerprint_legacy: String,
 }
 
-impl From<pubkeys::Pubkey> for Pubkey {
-    fn from(key: pubkeys::Pubkey) -> Pubkey {
-        let pubkeys::PubkeyRecord { name, body, kind, fingerprint, fingerprint_legacy, .. } = key.record;
-        Pubkey { id: key.number, name, body, kind, fingerprint, fingerprint_legacy }
+impl From<public_keys::StoredPublicKey> for PublicKeyResponse {
+    fn from(key: public_keys::StoredPublicKey) -> PublicKeyResponse {
+        let public_keys::PublicKeyRecord { name, body, kind, fingerprint, fingerprint_legacy, .. } =
+            key.record;
+        PublicKeyResponse { id: key.number, name, body, kind, fingerprint, fingerprint_legacy }
     }
 }
 
@@ -206,7 +230,7 @@ impl From<pubkeys::Pubkey> for Pubkey {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 #[schema(as = v1::PubkeyRequest)]
-pub struct NewPubkey {
+pub struct NewPublicKey {
     pub name: String,
     /// One line of OpenSSH: type, base64 and, if there is one, a comment.
     pub body: String,

@@ -24,7 +24,7 @@ A search is a part of the name, or an expression of vcpus, cores, memory, storag
 #[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
 pub(crate) struct InstanceTypesArgs {
     #[command(flatten)]
-    place: RegionArgs,
+    region: RegionArgs,
     /// Only those of this zone
     #[arg(long)]
     zone: Option<String>,
@@ -60,7 +60,7 @@ enum InstanceTypesCommand {
 #[command(after_help = "Examples:\n  provision-engine instance-types refresh --source 7 --region eu-west-1")]
 struct RefreshArgs {
     #[command(flatten)]
-    place: RegionArgs,
+    region: RegionArgs,
     /// The account to ask
     #[arg(long, value_name = "ID")]
     source: String,
@@ -74,7 +74,7 @@ impl RegionArgs {
 
 impl InstanceTypesArgs {
     fn query(&self) -> Vec<(&'static str, String)> {
-        let mut query = vec![("region", self.place.region().to_owned())];
+        let mut query = vec![("region", self.region.region().to_owned())];
         query.extend(self.zone.clone().map(|zone| ("zone", zone)));
         query.extend(self.search.clone().map(|search| ("search", search)));
         query.extend(self.supported.then(|| ("supported", "true".to_owned())));
@@ -116,12 +116,12 @@ impl Render for Types {
 pub(crate) async fn run(global: &Global, args: &InstanceTypesArgs) -> Result<Exit> {
     let client = LaunchClient::find(global, &args.org)?;
     if let Some(InstanceTypesCommand::Refresh(args)) = &args.command {
-        let (provider, region) = (&args.place.provider, args.place.region());
+        let (provider, region) = (&args.region.provider, args.region.region());
         let types = client.refresh_types(provider, &args.source, region).await?;
         note(format!("{region} of {provider} has {types} instance types now"));
         return Ok(Exit::GOOD);
     }
-    let mut items = client.instance_types(&args.place.provider, &args.query()).await?;
+    let mut items = client.instance_types(&args.region.provider, &args.query()).await?;
     items.sort_by(|a, b| (a.vcpus, a.memory_mib, &a.name).cmp(&(b.vcpus, b.memory_mib, &b.name)));
     output::print(global.output, &Types { items })?;
     Ok(Exit::GOOD)

@@ -48,7 +48,7 @@ Examples:
   provision-engine launch --build request.yaml --deferred
   provision-engine launch -f launch.yaml --idempotency-key order-17
 
-On a terminal it asks for what is missing and shows how the launch gets on. Elsewhere it
+On a terminal it asks for what is missing and shows the progress of the launch. Elsewhere it
 asks nothing, and waits only with --wait. Ctrl-C while it waits closes the window: the
 launch goes on, unless its profile says otherwise.";
 

@@ -51,7 +51,7 @@ enum LaunchesCommand {
     Watch(watch::WatchArgs),
     Parameters(Box<parameters::ParametersArgs>),
     Cancel(cancel::CancelArgs),
-    /// Start a launch again that failed or was cancelled, or make one that waits try at once
+    /// Retry a launch that failed or was cancelled, or let a waiting one try at once
     #[command(after_help = "Examples:\n  provision-engine launches retry ID --wait")]
     Retry(retry::RetryArgs),
     /// Try again to take back what a failed launch left behind

@@ -45,7 +45,7 @@ enum SourcesCommand {
     /// Make an account known; what opens it is sealed and never shown
     #[command(after_help = ADD_EXAMPLES)]
     Add(AddArgs),
-    /// Check whether an account lets us do all that a launch needs; exit code 7 when something is missing
+    /// Check the permissions of an account for launches; exit code 7 when one is missing
     #[command(after_help = "Examples:\n  provision-engine sources status 7 --region eu-west-1")]
     Status(StatusArgs),
     /// Forget an account; launches that need it still will fail

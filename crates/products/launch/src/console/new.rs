@@ -2,7 +2,6 @@
 
 use console::{ConsoleState, Section};
 
-mod accounts;
 mod begin;
 pub(crate) mod check;
 pub(crate) mod draft;
@@ -12,12 +11,13 @@ pub(crate) mod how;
 pub(crate) mod image;
 pub(crate) mod key;
 mod keys;
-pub(crate) mod place;
 mod plan;
 mod preset;
 mod public_key;
+pub(crate) mod region;
 pub(crate) mod request;
 mod review;
+mod sources;
 pub(crate) mod step;
 mod types;
 pub(crate) mod wizard;
@@ -42,11 +42,11 @@ pub(crate) fn routes() -> Router<ConsoleState> {
         .route("/console/launch/account", post(go::account))
         .route("/console/launch/summary", post(go::summary))
         .route("/console/launch/types", post(types::types))
-        .route("/console/launch/templates", post(place::templates))
+        .route("/console/launch/templates", post(region::templates))
         .route("/console/launch/check/{field}", post(go::check))
-        .route("/console/launch/accounts", get(accounts::list).post(accounts::add))
-        .route("/console/launch/accounts/{id}/check", post(accounts::check))
-        .route("/console/launch/accounts/{id}/delete", post(accounts::delete))
+        .route("/console/launch/accounts", get(sources::list).post(sources::add))
+        .route("/console/launch/accounts/{id}/check", post(sources::check))
+        .route("/console/launch/accounts/{id}/delete", post(sources::delete))
         .route("/console/launch/keys", get(keys::list).post(keys::add))
         .route("/console/launch/keys/{id}/delete", post(keys::delete))
         .route("/console/launch/{step}", get(go::page).post(go::go))

@@ -65,12 +65,14 @@ pub async fn launch(
     findings.verdict(StatusCode::BAD_REQUEST)?;
     let params = params
         .map_err(|field_errors| LaunchApiError::with_field_errors(StatusCode::BAD_REQUEST, field_errors))?;
-    let record_update = LaunchRecord::accepted(&params).record_update().map_err(|error| internal(&error))?;
+    let record = LaunchRecord::accepted(&params);
+    let name = record.parameters.as_ref().and_then(|parameters| parameters.name.as_deref());
+    let record_update = record.record_update().map_err(|error| internal(&error))?;
     let along =
         RecordWrites { subject: Some((Expect::Absent, Some(record_update))), ..RecordWrites::default() };
     let by = who.name();
     let order = Submission::<Launch>::new(&tenant, &by, &params);
-    let accepted = engine.submit(Submission { resource: Some(&resource), along, ..order }).await;
+    let accepted = engine.submit(Submission { resource: Some(&resource), name, along, ..order }).await;
     let row = engine.resource(&resource).await?;
     match (accepted, row) {
         (Ok(accepted), Some(row)) => Ok(AcceptedLaunch {
@@ -137,25 +139,24 @@ async fn look_up(
     let mut builder_org = None;
     let facts = match &form.image {
         RequestedImage::Compose { id } if provider != ProviderKind::Noop => {
-            let caller = shared.builder_identity(identity)?;
-            builder_org = caller.org;
-            shared.compose(&caller.identity, provider, *id, &mut findings).await?
+            let builder = shared.builder_identity(identity)?;
+            builder_org = builder.org;
+            shared.compose(&builder.identity, provider, *id, &mut findings).await?
         }
         RequestedImage::Build { request } => {
-            let caller = shared.builder_identity(identity)?;
-            builder_org = caller.org;
+            let builder = shared.builder_identity(identity)?;
+            builder_org = builder.org;
             // What is wrong with the request itself is told by `admit`, together with the rest.
             match build::read(provider, request) {
                 Ok(facts) => {
-                    shared.distribution(&caller.identity, &facts, &mut findings).await?;
-                    ImageFacts::of_request(provider, &facts)
+                    shared.distribution(&builder.identity, &facts, &mut findings).await?;
+                    ImageFacts::of_request(provider, &facts).built_by(provider, request)
                 }
                 Err(_) => ImageFacts::default(),
             }
         }
-        RequestedImage::None | RequestedImage::Cloud { .. } | RequestedImage::Compose { .. } => {
-            ImageFacts::default()
-        }
+        RequestedImage::Cloud { id } => ImageFacts::of_cloud(id),
+        RequestedImage::None | RequestedImage::Compose { .. } => ImageFacts::default(),
     };
     let parameters = match &form.parameters {
         Some(parameters) if provider != ProviderKind::Noop => {

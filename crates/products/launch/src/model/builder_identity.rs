@@ -79,7 +79,7 @@ impl Launches {
         params: &Params,
         open: impl FnOnce(&Sealed) -> Result<SecretString, E>,
     ) -> Result<CallerIdentity, E> {
-        let own = || CallerIdentity::from(&params.owner.caller());
+        let own = || CallerIdentity::from(&params.owner.organisation());
         let org = &params.owner.org;
         let Some(sealed) = &params.identity else {
             return Ok(self.identities.get(org).map_or_else(own, |service| service.identity(org)));
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn a_header_counts_more_than_the_setting_and_without_both_the_setting_is_named() {
-        let own = CallerIdentity::from(&who("13").caller());
+        let own = CallerIdentity::from(&who("13").organisation());
         let configured = launches(ServiceIdentities::new(
             [("13".to_owned(), ServiceIdentity { org_id: Some("000013".into()), ..Default::default() })]
                 .into(),

@@ -18,8 +18,8 @@ pub async fn list(
     identity: Option<&CallerIdentity>,
 ) -> Result<Vec<Distribution>, LaunchApiError> {
     let builder = launches.builder.as_ref().ok_or_else(no_builder)?;
-    let caller = launches.builder_identity(who, identity)?.identity;
-    let mut all = builder.distributions(&caller).await.map_err(|error| builder_error(&error))?;
+    let caller_identity = launches.builder_identity(who, identity)?.identity;
+    let mut all = builder.distributions(&caller_identity).await.map_err(|error| builder_error(&error))?;
     all.sort_by_cached_key(|one| order(&one.name));
     Ok(all)
 }
@@ -31,8 +31,8 @@ pub async fn architectures(
     distribution: &str,
 ) -> Result<Vec<DistributionArchitecture>, LaunchApiError> {
     let builder = launches.builder.as_ref().ok_or_else(no_builder)?;
-    let caller = launches.builder_identity(who, identity)?.identity;
-    builder.architectures(&caller, distribution).await.map_err(|error| match error {
+    let caller_identity = launches.builder_identity(who, identity)?.identity;
+    builder.architectures(&caller_identity, distribution).await.map_err(|error| match error {
         BuilderError::Refused { status: 400 | 404, .. } | BuilderError::Unknown => {
             LaunchApiError::not_found("such distribution for this organisation")
         }

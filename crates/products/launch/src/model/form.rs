@@ -23,10 +23,19 @@ impl NewParameters {
         RequestedParameters { plain: self.filled(provider, key), user_data }
     }
 
-    /// Whether the same was asked for before. The number of a key stands for the key.
+    pub(crate) fn names_no_region(&self) -> bool {
+        self.region.as_deref().is_none_or(|region| region.trim().is_empty())
+    }
+
+    /// Whether the same was asked for before. The number of a key stands for the key, and no region for the one that was
+    /// found then.
     pub(crate) fn means(&self, provider: ProviderKind, asked: &RequestedParameters) -> bool {
         let same_key = self.pubkey_id == asked.plain.key.as_ref().map(|key| key.pubkey_id);
-        same_key && self.asked(provider, asked.plain.key.clone()) == *asked
+        let mut again = self.asked(provider, asked.plain.key.clone());
+        if self.names_no_region() {
+            again.plain.region.clone_from(&asked.plain.region);
+        }
+        same_key && again == *asked
     }
 }
 

@@ -59,11 +59,11 @@ pub async fn page(
     offset: u32,
 ) -> Result<ImagesPage, LaunchApiError> {
     let builder = launches.builder.as_ref().ok_or_else(no_builder)?;
-    let caller = launches.builder_identity(who, identity)?.identity;
-    let page = builder.page(&caller, limit.clamp(1, LIMIT_MAX), offset).await;
+    let caller_identity = launches.builder_identity(who, identity)?.identity;
+    let page = builder.page(&caller_identity, limit.clamp(1, LIMIT_MAX), offset).await;
     let (listed, total) = page.map_err(|error| builder_error(&error))?;
     let ids: Vec<Uuid> = listed.iter().map(|image| image.id).collect();
-    let mut composes = states(builder, &caller, &ids).await;
+    let mut composes = states(builder, &caller_identity, &ids).await;
     let mut made = made_from(engine, who, &ids).await?;
     let images = listed.into_iter().map(|listed| ImageItem {
         compose: composes.remove(&listed.id),
@@ -73,14 +73,18 @@ pub async fn page(
     Ok(ImagesPage { images: images.collect(), total })
 }
 
-async fn states(builder: &ImageBuilder, caller: &CallerIdentity, ids: &[Uuid]) -> HashMap<Uuid, Compose> {
+async fn states(
+    builder: &ImageBuilder,
+    caller_identity: &CallerIdentity,
+    ids: &[Uuid],
+) -> HashMap<Uuid, Compose> {
     let room = Arc::new(Semaphore::new(ASKED_AT_ONCE));
     let mut asked = JoinSet::new();
     for id in ids.iter().copied() {
-        let (builder, caller, room) = (builder.clone(), caller.clone(), Arc::clone(&room));
+        let (builder, caller_identity, room) = (builder.clone(), caller_identity.clone(), Arc::clone(&room));
         asked.spawn(async move {
             let _place = room.acquire_owned().await.ok()?;
-            Some((id, builder.status(&caller, id).await.ok()?))
+            Some((id, builder.status(&caller_identity, id).await.ok()?))
         });
     }
     let mut known = HashMap::new();

@@ -201,7 +201,7 @@ async fn describe(
     let provider = launches.providers.get(provider)?;
     let account = launches.accounts.get(who, source).await.ok()??;
     let session = format!("inventory-{}", who.org);
-    let place = CloudAccount { account: &account, region, session: &session };
-    let found = provider.describe(&place, ids).await.ok()?;
+    let cloud_account = CloudAccount { account: &account, region, session: &session };
+    let found = provider.describe(&cloud_account, ids).await.ok()?;
     Some(found.into_iter().map(|instance| (instance.id.clone(), instance)).collect())
 }

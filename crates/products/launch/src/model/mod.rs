@@ -1,7 +1,6 @@
 //! The records and values of launches.
 
 pub mod accept;
-pub mod accounts;
 pub mod admit;
 pub mod api_error;
 pub mod builder_identity;
@@ -17,12 +16,13 @@ pub mod outbox;
 pub mod params;
 pub mod preflight;
 pub mod profile;
-pub mod pubkeys;
 pub mod public_key;
+pub mod public_keys;
 pub mod rate_limit;
 pub mod record;
 pub mod resolve;
 pub mod settings;
+pub mod source_access;
 pub mod sources;
 pub mod state;
 pub mod status;

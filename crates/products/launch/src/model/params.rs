@@ -40,7 +40,7 @@ impl LaunchOwner {
     }
 
     /// Whom the services outside are called for.
-    pub fn caller(&self) -> identity::Organisation {
+    pub fn organisation(&self) -> identity::Organisation {
         identity::Organisation { org: self.org.clone(), account: self.account.clone() }
     }
 }
@@ -93,7 +93,7 @@ pub enum RequestedImage {
     None,
     /// An image of the cloud.
     Cloud { id: String },
-    /// An image that the Image Builder makes or has made for a client.
+    /// An image that the Image Builder makes or has made for a user.
     Compose { id: Uuid },
     /// A request to the Image Builder, word for word.
     Build {

@@ -63,7 +63,7 @@ pub enum AfterPivot {
 #[serde(deny_unknown_fields)]
 pub struct Profile {
     pub image_source: ImageSource,
-    /// How often to look although another client is to say so; nothing means never.
+    /// How often to poll although an event is expected; `None` means never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fallback_poll_s: Option<u32>,
     /// How long a build may take.

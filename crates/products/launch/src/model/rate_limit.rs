@@ -22,7 +22,7 @@ impl RateLimit {
         RateLimit { interval: Duration::from_secs(1) / per_second.max(1), next: Mutex::new(Timestamp(0)) }
     }
 
-    /// The slot of a look that a user wants to take now. It is theirs, now or later.
+    /// A slot for a poll that is wanted now. It is granted, now or later.
     pub fn slot(&self, now: Timestamp) -> Timestamp {
         let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
         let slot = (*next).max(now);

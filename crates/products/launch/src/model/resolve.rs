@@ -1,8 +1,8 @@
 //! What a form means: the key and the account behind its numbers, what the region offers, and whether all of it fits.
 
 use api::Code;
-use cloud::ProviderKind;
 use cloud::spec::is_id;
+use cloud::{Account, ProviderKind};
 use engine::Engine;
 use http::StatusCode;
 use identity::CallerIdentity;
@@ -16,8 +16,9 @@ use super::catalog;
 use super::params::{LaunchOwner, RequestedParameters};
 use super::preflight::build::BuildFacts;
 use super::preflight::{Availability, ImageFacts, Preflight};
-use super::pubkeys;
+use super::public_keys;
 use super::settings::Launches;
+use super::source_access;
 use super::user_data;
 use crate::api::types::NewParameters;
 
@@ -80,20 +81,26 @@ impl Resolver<'_> {
         findings: &mut Findings,
     ) -> Result<RequestedParameters, LaunchApiError> {
         let key = match form.pubkey_id {
-            Some(number) => pubkeys::find(self.engine, self.who, number).await?,
+            Some(number) => public_keys::find(self.engine, self.who, number).await?,
             None => None,
         };
         if form.pubkey_id.is_some() && key.is_none() {
             findings
                 .miss(Flaw::new("pubkey_id", "there is no such public key").hint("choose one of your keys"));
         }
-        let asked = form.asked(provider, key.map(pubkeys::Pubkey::choice));
+        let mut asked = form.asked(provider, key.map(public_keys::StoredPublicKey::choice));
         let source = &asked.plain.source_id;
         // What has not the form of an id is told by the preflight.
         let account = if is_id(source) { self.launches.accounts.get(self.who, source).await? } else { None };
         if account.is_none() && is_id(source) {
             let hint = "choose one of your sources";
             findings.miss(Flaw::new("source_id", "there is no such source").hint(hint));
+        }
+        if form.names_no_region() {
+            match self.default_region(image, account.as_ref()).await {
+                Ok(region) => asked.plain.region = region.unwrap_or(asked.plain.region),
+                Err(field_error) => findings.add([field_error]),
+            }
         }
         let listing = catalog::overlaid(self.engine, provider, &asked.plain.region, None).await?;
         let preflight = Preflight {
@@ -104,7 +111,8 @@ impl Resolver<'_> {
             offer: listing.as_ref().map_or(Availability::UnknownRegion, Availability::Listed),
             account: account.as_ref(),
         };
-        let wrong = preflight.check().err().unwrap_or_default();
+        let mut wrong = preflight.check().err().unwrap_or_default();
+        wrong.extend(account.as_ref().and_then(|account| self.not_shared(account, image)));
         // What does not exist has been told already.
         let told = |field_error: &Flaw| {
             LOOKED_UP.contains(&field_error.field.as_str()) && findings.names(&field_error.field)
@@ -116,15 +124,51 @@ impl Resolver<'_> {
         Ok(asked)
     }
 
+    /// Where the image can be launched, if that is one region only. Nothing where the cloud's usual region will do.
+    async fn default_region(
+        &self,
+        image: &ImageFacts,
+        account: Option<&Account>,
+    ) -> Result<Option<String>, Flaw> {
+        if image.region.is_some() {
+            return Ok(image.region.clone());
+        }
+        let (Some(account), Some(id)) = (account, &image.cloud_id) else { return Ok(None) };
+        let Some(reached) = source_access::enter(self.launches, self.who, account.clone()) else {
+            return Ok(None);
+        };
+        let region =
+            reached.provider.image_region(&reached.cloud_account(account.provider.spec().home), id).await;
+        region.map_err(|error| {
+            let message =
+                format!("is missing, and where the image is cannot be looked up: {}", error.message);
+            Flaw::new("region", message).hint("name the region of the image")
+        })
+    }
+
+    /// An image that stays with the Image Builder must be shared with us, whichever account starts it. Who is behind a
+    /// group or a domain is not known here.
+    fn not_shared(&self, account: &Account, image: &ImageFacts) -> Option<Flaw> {
+        let members = image.members.as_ref()?;
+        let provider = self.launches.providers.get(&account.provider)?;
+        let us = format!("serviceAccount:{}", provider.principal(account)?);
+        let may_be_us =
+            |member: &String| *member == us || member.starts_with("group:") || member.starts_with("domain:");
+        (!members.iter().any(may_be_us)).then(|| {
+            Flaw::new("source_id", format!("the image is not shared with {us}"))
+                .hint(format!("add {us} to share_with_accounts of the build"))
+        })
+    }
+
     /// What the Image Builder knows about an image that a client had built.
     pub(crate) async fn compose(
         &self,
-        caller: &CallerIdentity,
+        identity: &CallerIdentity,
         provider: ProviderKind,
         id: Uuid,
         findings: &mut Findings,
     ) -> Result<ImageFacts, LaunchApiError> {
-        match self.read_compose(caller, id).await? {
+        match self.read_compose(identity, id).await? {
             LookupResult::Found(compose) => match ImageFacts::of_compose(provider, &compose) {
                 Ok(facts) => return Ok(facts),
                 Err(field_error) => findings.add([field_error]),
@@ -150,13 +194,13 @@ impl Resolver<'_> {
     /// Whether the caller may build this distribution, for this architecture and cloud.
     pub(crate) async fn distribution(
         &self,
-        caller: &CallerIdentity,
+        identity: &CallerIdentity,
         facts: &BuildFacts,
         findings: &mut Findings,
     ) -> Result<(), LaunchApiError> {
         let builder = self.launches.builder.as_ref().ok_or_else(no_builder)?;
         let Some(name) = facts.distribution.as_deref() else { return Ok(()) };
-        let offered = match builder.architectures(caller, name).await {
+        let offered = match builder.architectures(identity, name).await {
             Ok(offered) => offered,
             // The launch itself will wait until the Image Builder answers.
             Err(error) if error.may_heal() => return Ok(()),
@@ -169,7 +213,7 @@ impl Resolver<'_> {
                     other => other.to_string(),
                 };
                 let field_error = Flaw::new("build.distribution", message);
-                let names = builder.distributions(caller).await.unwrap_or_default();
+                let names = builder.distributions(identity).await.unwrap_or_default();
                 findings.add([match choices(&names) {
                     Some(names) => field_error.hint(format!("choose one of {names}")),
                     None => field_error,
@@ -192,9 +236,13 @@ impl Resolver<'_> {
         Ok(())
     }
 
-    async fn read_compose(&self, caller: &CallerIdentity, id: Uuid) -> Result<LookupResult, LaunchApiError> {
+    async fn read_compose(
+        &self,
+        identity: &CallerIdentity,
+        id: Uuid,
+    ) -> Result<LookupResult, LaunchApiError> {
         let builder = self.launches.builder.as_ref().ok_or_else(no_builder)?;
-        match builder.status(caller, id).await {
+        match builder.status(identity, id).await {
             Ok(compose) => Ok(LookupResult::Found(Box::new(compose))),
             Err(BuilderError::Unknown) => Ok(LookupResult::Missing),
             // The launch itself will wait until the Image Builder answers.

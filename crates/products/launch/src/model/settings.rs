@@ -12,11 +12,11 @@ use image_builder::ImageBuilder;
 
 use crate::clouds;
 
-use super::accounts::{DefaultSource, SourceDirectory};
 use super::builder_identity::{ANY, ServiceIdentities};
 use super::event_rate::EventRateLimit;
 use super::profile::{Profile, ProfileName};
 use super::rate_limit::RateLimit;
+use super::sources::{DefaultSource, SourceDirectory};
 
 /// The outside systems of launches, and how they are made.
 #[derive(Clone)]

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use api::Code;
 use cloud::ProviderKind;
+use engine::secret::ExposeSecret;
 use engine::store::{Expect, ResourceRow};
 use engine::{Engine, Phase, Resource};
 use http::StatusCode;
@@ -103,6 +104,12 @@ impl Waiting {
                 let identity = shared.launches.saved_identity(&self.params, |sealed| sealer.open(sealed));
                 let identity = identity.map_err(|error| internal(&error.to_string()))?;
                 shared.compose(&identity, provider, *id, findings).await?
+            }
+            ImageChoice::Build(build) => {
+                let facts = ImageFacts::of_request(provider, &build.facts());
+                let request = sealer.open(&build.request).map_err(|error| internal(&error.to_string()))?;
+                let request: Value = serde_json::from_str(request.expose_secret()).unwrap_or_default();
+                facts.built_by(provider, &request)
             }
             image => ImageFacts::of(provider, image),
         };

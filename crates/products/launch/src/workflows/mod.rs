@@ -2,7 +2,7 @@
 
 pub mod launch;
 pub mod notice;
-pub mod pubkey_deletion;
+pub mod public_key_deletion;
 pub mod source_check;
 pub mod termination;
 
@@ -18,7 +18,7 @@ pub fn register(builder: EngineBuilder, launches: &Arc<Launches>, notices: &Noti
     builder
         .workflow(launch::plan(launches))
         .workflow(notice::plan(notices))
-        .workflow(pubkey_deletion::plan(launches))
+        .workflow(public_key_deletion::plan(launches))
         .workflow(source_check::plan(launches))
         .workflow(termination::plan(launches))
 }

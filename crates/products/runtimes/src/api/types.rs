@@ -1,6 +1,7 @@
 //! Runtimes on the wire. The names of the members are those of the broker whose place this takes.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
@@ -42,6 +43,34 @@ pub struct Runtime {
     /// Only where they were asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bindings: Option<Vec<RuntimeBinding>>,
+    /// With `runtime_config=true`: what the cluster was asked to be, in the form of a `Runtime` resource.
+    #[serde(rename = "runtimeConfig", default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub runtime_config: Option<Value>,
+    /// With `kyma_config=true`: which Kyma was asked for.
+    #[serde(rename = "kymaConfig", default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub kyma_config: Option<Value>,
+    /// With `cluster_config=true`: the size and the place of the cluster.
+    #[serde(rename = "clusterConfig", default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub cluster_config: Option<Value>,
+    /// With `actions=true`: changes of its plan and of its account, the newest first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub actions: Option<Vec<RuntimeAction>>,
+}
+
+/// A change of the plan or of the account.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RuntimeAction {
+    /// `plan_update` or `subaccount_movement`.
+    #[serde(rename = "type")]
+    pub kind: String,
+    pub message: String,
+    pub old_value: String,
+    pub new_value: String,
+    pub created_at: WireTime,
 }
 
 /// Where a runtime is in its life.
@@ -89,7 +118,7 @@ pub enum RuntimeState {
     Deprovisioned,
     /// It is gone, but some clean-up had to be given up.
     DeprovisionIncomplete,
-    /// Nothing is upgraded here, so that no runtime is ever in it.
+    /// An orchestration upgrades it.
     Upgrading,
     Updating,
     Suspended,
@@ -108,7 +137,7 @@ pub struct RuntimeOperation {
     pub operation_id: Uuid,
 }
 
-/// A list of operations, here always of the newest alone.
+/// A list of operations, the newest first: of the newest alone with `op_detail=last`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RuntimeOperations {
@@ -126,6 +155,31 @@ pub struct RuntimeBinding {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<WireTime>,
     pub kubeconfig_exists: bool,
+}
+
+/// What happened to one of several runtimes, with the names of the broker whose place this takes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct InstanceEvent {
+    #[serde(rename = "ID")]
+    pub id: String,
+    /// `info` or `error`.
+    #[serde(rename = "Level")]
+    pub level: String,
+    #[serde(rename = "InstanceID")]
+    pub instance_id: String,
+    #[serde(rename = "OperationID")]
+    pub operation_id: Uuid,
+    #[serde(rename = "Message")]
+    pub message: String,
+    #[serde(rename = "CreatedAt")]
+    pub created_at: WireTime,
+}
+
+/// The version of the program.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ProgramVersion {
+    #[schema(example = "0.3.0")]
+    pub version: String,
 }
 
 /// One page of runtimes, oldest first.
@@ -171,7 +225,23 @@ pub struct RuntimeQuery {
     /// Also show the bindings.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bindings: Option<bool>,
-    /// `last`: with each runtime comes its newest operation. `/runtimes/{id}/operations` has all.
+    /// Only those with bindings.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub with_bindings: Option<bool>,
+    /// Also show what the cluster was asked to be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub runtime_config: Option<bool>,
+    /// Also show which Kyma was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kyma_config: Option<bool>,
+    /// Also show the size and the place of the cluster.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cluster_config: Option<bool>,
+    /// Also show changes of the plan and of the account.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub actions: Option<bool>,
+    /// `last`: with each runtime comes its newest operation. `all`: its newest operations of each kind. Without it
+    /// `last`, and with `compat.keb` `all`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub op_detail: Option<String>,
     /// Counts from 1. A cursor is faster.

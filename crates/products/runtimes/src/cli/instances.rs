@@ -79,7 +79,7 @@ pub(crate) async fn complete(global: &Global) -> Result<Vec<Candidate>> {
 /// The plan of an instance, for brokers that do not tell.
 #[derive(Debug, Args)]
 struct PlanArgs {
-    /// The plan of the instance, by its name or id; only needed when the broker does not tell
+    /// The plan of the instance, by its name or id; needed only when the broker does not say it
     #[arg(long, value_name = "PLAN")]
     plan: Option<String>,
     /// The service that has the plan, by its name or id

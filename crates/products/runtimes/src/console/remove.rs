@@ -32,7 +32,7 @@ pub(super) async fn unbind(signed_in: SignedIn, Path(id): Path<String>, fields: 
     let removal = Removal {
         question: "Delete this binding? Clients that use its credentials are locked out.",
         yes: "Unbind",
-        done: "The credentials are taken back.",
+        done: "The credentials are revoked.",
         below: format!("/service_bindings/{}", path::part(fields.text("binding"))),
         can_wait: false,
     };

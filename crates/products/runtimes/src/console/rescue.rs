@@ -81,14 +81,15 @@ pub(super) async fn form(signed_in: SignedIn, Path(id): Path<String>) -> Respons
 
 pub(super) async fn rescue(signed_in: SignedIn, Path(id): Path<String>, fields: Fields) -> Response {
     let place = format!("/console/runtimes/{}", path::part(&id));
-    let Some(action) = RescueAction::named(fields.text("deed")) else {
+    let Some(action) = RescueAction::named(fields.text("action")) else {
         return PageError::missing("such way to step in").page(&signed_in);
     };
     if action != RescueAction::Repair && !confirm::is_confirmed(&fields) {
         let (question, yes) = match action {
-            RescueAction::Force => {
-                ("Forget this runtime? Whatever is left of it must be removed by hand.", "Forget it")
-            }
+            RescueAction::Force => (
+                "Delete the record of this runtime? What is left of it must be removed by hand.",
+                "Force delete",
+            ),
             _ => ("Suspend this runtime for good? Its cluster is taken down.", "Suspend it"),
         };
         return confirm::page(&signed_in, &super::SECTION, question, yes, &place, &fields);

@@ -6,12 +6,13 @@ use uuid::Uuid;
 use console::parts::{Chip, Icon, Tone};
 
 /// The states that a list can be narrowed to, as the API spells them and as people read them.
-pub(super) const STATES: [(&str, &str); 9] = [
+pub(super) const STATES: [(&str, &str); 10] = [
     ("succeeded", "ready"),
     ("failed", "failed"),
     ("error", "update failed"),
     ("provisioning", "provisioning"),
     ("updating", "updating"),
+    ("upgrading", "upgrading"),
     ("deprovisioning", "deprovisioning"),
     ("suspended", "suspended"),
     ("deprovisioned", "deprovisioned"),
@@ -54,7 +55,10 @@ pub(super) struct Can {
 
 /// Whether its cluster can be reached.
 pub(super) fn has_kubeconfig(state: RuntimeState) -> bool {
-    matches!(state, RuntimeState::Succeeded | RuntimeState::Error | RuntimeState::Updating)
+    matches!(
+        state,
+        RuntimeState::Succeeded | RuntimeState::Error | RuntimeState::Updating | RuntimeState::Upgrading
+    )
 }
 
 pub(super) fn can(state: RuntimeState) -> Can {

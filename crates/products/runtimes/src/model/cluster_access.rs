@@ -2,21 +2,19 @@
 
 use std::sync::Arc;
 
-use director::Director;
-use engine::Halt;
 use engine::secret::SecretString;
+use engine::{Halt, Operation, Workflow};
 use http_client::DriverError;
 use kubernetes::{Cluster, Clusters};
-use provisioner::{OnBehalfOf, OperationState, OperationType, Provisioner, RuntimeStatus};
 use sha2::{Digest, Sha256};
 
+use super::instance::InstanceRecord;
+use crate::backend::{Backend, BackendKind, Backends, ClusterEntry, RuntimeRef};
 use crate::clients::Clients;
-use crate::workflows::shared::is_gone;
 
 #[derive(Clone)]
-pub(crate) struct ClusterAccess {
-    provisioner: Arc<dyn Provisioner>,
-    director: Option<Arc<dyn Director>>,
+pub struct ClusterAccess {
+    backends: Backends,
     clusters: Arc<dyn Clusters>,
 }
 
@@ -24,21 +22,32 @@ pub(crate) struct ClusterAccess {
 pub(crate) const NAMESPACE: &str = "kube-system";
 
 impl ClusterAccess {
-    pub(crate) fn new(clients: &Clients) -> ClusterAccess {
-        ClusterAccess {
-            provisioner: Arc::clone(&clients.provisioner),
-            director: clients.director.clone(),
-            clusters: Arc::clone(&clients.clusters),
-        }
+    pub fn new(clients: &Clients) -> ClusterAccess {
+        ClusterAccess { backends: Backends::new(clients), clusters: Arc::clone(&clients.clusters) }
     }
 
-    /// Asked anew each time: the Provisioner may have rotated it.
+    /// The back end of the instance that an operation on a binding is about.
+    pub(crate) async fn backend<W: Workflow>(
+        &self,
+        op: &Operation<W>,
+        instance_id: &str,
+    ) -> Result<&dyn Backend, Halt> {
+        let instance = op.record::<InstanceRecord>(&InstanceRecord::resource(instance_id)).await?;
+        Ok(match &instance {
+            Some(instance) => self.backends.of(instance),
+            None => self.backends.get(BackendKind::default()),
+        })
+    }
+
     pub(crate) async fn kubeconfig(
         &self,
-        caller: OnBehalfOf<'_>,
-        runtime_id: &str,
+        backend: &dyn Backend,
+        runtime: RuntimeRef<'_>,
     ) -> Result<SecretString, Halt> {
-        kubeconfig(self.provisioner.runtime_status(caller, runtime_id).await?)
+        match backend.kubeconfig(runtime).await? {
+            ClusterEntry::Open(kubeconfig) => Ok(kubeconfig),
+            ClusterEntry::Gone => Err(Halt::fail("the runtime does not exist any longer")),
+        }
     }
 
     pub(crate) fn open(&self, kubeconfig: &SecretString) -> Result<Arc<dyn Cluster>, DriverError> {
@@ -49,41 +58,16 @@ impl ClusterAccess {
     /// its service account is deleted, and not at all without the role. A cluster that is gone has neither.
     pub(crate) async fn remove_account(
         &self,
-        caller: OnBehalfOf<'_>,
-        runtime_id: &str,
+        backend: &dyn Backend,
+        runtime: RuntimeRef<'_>,
         name: &str,
     ) -> Result<(), Halt> {
-        let status = match self.provisioner.runtime_status(caller, runtime_id).await {
-            Ok(status) if is_removed(&status) => return Ok(()),
-            Ok(status) => status,
-            Err(DriverError::Broken { .. } | DriverError::Refused { .. })
-                if is_gone(self.director.as_deref(), caller.tenant, runtime_id).await? =>
-            {
-                return Ok(());
-            }
-            Err(error) => return Err(error.into()),
-        };
-        let cluster = self.open(&kubeconfig(status)?)?;
+        let ClusterEntry::Open(kubeconfig) = backend.kubeconfig(runtime).await? else { return Ok(()) };
+        let cluster = self.open(&kubeconfig)?;
         cluster.delete_cluster_role_binding(name).await?;
         cluster.delete_service_account(NAMESPACE, name).await?;
         Ok(())
     }
-}
-
-fn kubeconfig(status: RuntimeStatus) -> Result<SecretString, Halt> {
-    let kubeconfig = status.configuration.and_then(|configuration| configuration.kubeconfig);
-    kubeconfig.ok_or_else(|| Halt::Retry {
-        after: None,
-        cause: "the Provisioner has no kubeconfig of the runtime".into(),
-    })
-}
-
-fn is_removed(status: &RuntimeStatus) -> bool {
-    status.last_operation.as_ref().is_some_and(|last| {
-        let removes =
-            matches!(last.operation, OperationType::Deprovision | OperationType::DeprovisionNoInstall);
-        removes && last.state == OperationState::Succeeded
-    })
 }
 
 /// A name that Kubernetes takes, whatever the id of the binding looks like.

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
-use super::{DEPROVISION, PROVISION, UPDATE};
+use super::{DEPROVISION, PROVISION, UPDATE, UPGRADE};
+use crate::backend::BackendKind;
 
 /// Kept as long as the instance exists, and as a tombstone after that. What a user sent is sealed: it is not known
 /// which of it is a secret.
@@ -39,9 +40,16 @@ pub struct InstanceRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub maintenance_version: Option<String>,
 
+    /// Which back end makes its runtimes. Nothing before the first one, and in records of earlier releases, which had the
+    /// Provisioner alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backend: Option<BackendKind>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runtime_id: Option<String>,
-    /// When the Provisioner was last asked for a runtime. Without a runtime id, it is unknown what came of it.
+    /// Tells the resource of the runtime from another of the same name, where the back end keeps resources.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runtime_uid: Option<String>,
+    /// When the back end was last asked for a runtime. Without a runtime id, it is unknown what came of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked_at: Option<Timestamp>,
     /// Runtimes that this instance had before it was suspended.
@@ -66,9 +74,34 @@ pub struct InstanceRecord {
     /// Clean-up steps that have to be tried again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_completed: Vec<String>,
+    /// Bindings whose credentials are taken back before the cluster goes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ending_bindings: Vec<String>,
+    /// Changes of its plan and of its account, the oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub actions: Vec<Action>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gone_at: Option<Timestamp>,
 }
+
+/// A change that operators want to find again after years.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Action {
+    pub kind: ActionKind,
+    pub old: String,
+    pub new: String,
+    pub at: Timestamp,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ActionKind {
+    PlanUpdate,
+    SubaccountMovement,
+}
+
+/// More than these are not kept of one instance.
+const ACTIONS_MAX: usize = 100;
 
 impl Resource for InstanceRecord {
     const KIND: &'static str = "runtime";
@@ -125,7 +158,9 @@ impl InstanceRecord {
             context,
             shoot: shoot(instance_id),
             maintenance_version: None,
+            backend: None,
             runtime_id: None,
+            runtime_uid: None,
             asked_at: None,
             former_runtimes: Vec::new(),
             cloud_account: None,
@@ -136,7 +171,23 @@ impl InstanceRecord {
             expires_at: None,
             expired_at: None,
             not_completed: Vec::new(),
+            ending_bindings: Vec::new(),
+            actions: Vec::new(),
             gone_at: None,
+        }
+    }
+
+    /// For lists of operations: the name of the cluster. What its owner calls it is sealed with the other parameters.
+    pub fn shown_name(&self) -> Option<&str> {
+        Some(self.shoot.as_str()).filter(|name| !name.is_empty())
+    }
+
+    /// Notes a change, if it is one.
+    pub fn note(&mut self, kind: ActionKind, old: &str, new: &str, at: Timestamp) {
+        if old != new {
+            let surplus = (self.actions.len() + 1).saturating_sub(ACTIONS_MAX);
+            self.actions.drain(..surplus);
+            self.actions.push(Action { kind, old: old.to_owned(), new: new.to_owned(), at });
         }
     }
 
@@ -180,6 +231,15 @@ fn shoot(instance_id: &str) -> String {
     format!("c-{}", letters.collect::<String>())
 }
 
+/// The name of the cluster as Infrastructure Manager's users know it: seven hexadecimal digits, with letters in front of a
+/// number. `salt` gives another one where it is taken.
+pub(crate) fn hex_shoot(instance_id: &str, salt: u32) -> String {
+    const DIGITS: usize = 7;
+    let digest = Sha256::digest(format!("{instance_id}\n{salt}").as_bytes());
+    let name = &http_client::hex(&digest[..4])[..DIGITS];
+    if name.starts_with(|c: char| c.is_ascii_digit()) { format!("c-{name}") } else { name.to_owned() }
+}
+
 /// Where an instance is in its life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
@@ -212,15 +272,21 @@ impl InstanceRecord {
         match (workflow, phase.is_final()) {
             (PROVISION, false) if self.ready => Status::Resuming,
             (PROVISION, false) => Status::Provisioning,
-            (PROVISION | UPDATE, true) if good => Status::Ready,
+            // A change that queued behind a provisioning; what that came to, the record says.
+            (UPDATE, false) if !self.ready => Status::Provisioning,
+            (UPDATE, true) if !self.ready => Status::ProvisionFailed,
+            (UPDATE | DEPROVISION, false) if self.suspended => Status::Suspending,
+            (UPDATE | DEPROVISION, true) if self.suspended => {
+                // A change that queued behind a suspension; whether that left a runtime, the record says.
+                let is_over = if workflow == UPDATE { self.runtime_id.is_none() } else { good };
+                if is_over { Status::Suspended } else { Status::SuspendFailed }
+            }
+            (PROVISION | UPDATE | UPGRADE, true) if good => Status::Ready,
             (PROVISION, true) if self.ready => Status::ResumeFailed,
             (PROVISION, true) => Status::ProvisionFailed,
-            (UPDATE, false) => Status::Updating,
-            (UPDATE, true) => Status::UpdateFailed,
-            (DEPROVISION, false) if self.suspended => Status::Suspending,
+            (UPDATE | UPGRADE, false) => Status::Updating,
+            (UPDATE | UPGRADE, true) => Status::UpdateFailed,
             (DEPROVISION, false) => Status::Deprovisioning,
-            (DEPROVISION, true) if self.suspended && good => Status::Suspended,
-            (DEPROVISION, true) if self.suspended => Status::SuspendFailed,
             (DEPROVISION, true) => Status::DeprovisionFailed,
             _ => Status::Ready,
         }
@@ -230,6 +296,17 @@ impl InstanceRecord {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_name_of_a_cluster_begins_with_a_letter() {
+        for id in 0..100 {
+            let name = hex_shoot(&id.to_string(), 0);
+            let digits = name.strip_prefix("c-").unwrap_or(&name);
+            assert!(digits.len() == 7 && digits.chars().all(|c| c.is_ascii_hexdigit()), "{name}");
+            assert!(name.starts_with(|c: char| c.is_ascii_lowercase()), "{name}");
+            assert_ne!(name, hex_shoot(&id.to_string(), 1));
+        }
+    }
 
     #[test]
     fn the_name_of_a_cluster_is_short_and_always_the_same() {

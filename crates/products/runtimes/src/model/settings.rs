@@ -1,12 +1,15 @@
 //! What the steps of all runtime workflows share, as it was configured.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use engine::secret::SecretString;
+use serde_json::Value;
 
 use super::catalog::{Catalog, CatalogPlan};
 use super::components::Components;
+use super::orchestration::window::Windows;
 
 #[derive(Debug, Clone)]
 pub struct RuntimesSettings {
@@ -22,8 +25,53 @@ pub struct RuntimesSettings {
     pub unknown_outcome: UnknownOutcome,
     /// What the service account of a binding may do in the cluster.
     pub cluster_role: String,
+    /// When a runtime may be upgraded.
+    pub windows: Windows,
     pub service_manager: Option<ServiceManager>,
     pub audit_log: Option<AuditLog>,
+    pub infrastructure_manager: ManagerSettings,
+}
+
+/// How the steps wait for Infrastructure Manager.
+#[derive(Debug, Clone)]
+pub struct ManagerSettings {
+    /// The longest pause between two looks at a resource. News of a watch end it earlier.
+    pub poll: Duration,
+    /// How long a status from before a change may still be there after it.
+    pub grace: Duration,
+    pub create_limit: Duration,
+    pub update_limit: Duration,
+    pub delete_limit: Duration,
+    /// With it a Kyma resource is written for each runtime.
+    pub kyma: Option<KymaTemplate>,
+    /// How long the deletion of a Kyma resource is waited for.
+    pub kyma_limit: Duration,
+}
+
+/// What the Kyma resource of a runtime is made of.
+#[derive(Debug, Clone, PartialEq)]
+pub struct KymaTemplate {
+    pub labels: BTreeMap<String, String>,
+    pub annotations: BTreeMap<String, String>,
+    pub spec: Value,
+}
+
+impl KymaTemplate {
+    pub(crate) const BYTES_MAX: usize = 1024 * 1024;
+}
+
+impl Default for ManagerSettings {
+    fn default() -> Self {
+        ManagerSettings {
+            poll: Duration::from_mins(5),
+            grace: Duration::from_mins(2),
+            create_limit: Duration::from_mins(60),
+            update_limit: Duration::from_mins(180),
+            delete_limit: Duration::from_mins(60),
+            kyma: None,
+            kyma_limit: Duration::from_mins(15),
+        }
+    }
 }
 
 /// What to do when it is unknown whether a runtime was made, because there is no Director to ask.
@@ -64,8 +112,10 @@ impl Default for RuntimesSettings {
             settle: Duration::from_secs(30),
             unknown_outcome: UnknownOutcome::Ask,
             cluster_role: "cluster-admin".into(),
+            windows: Windows::default(),
             service_manager: None,
             audit_log: None,
+            infrastructure_manager: ManagerSettings::default(),
         }
     }
 }

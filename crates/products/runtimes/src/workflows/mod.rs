@@ -3,10 +3,12 @@
 pub mod bind;
 pub mod deprovision;
 pub mod external;
+pub mod orchestration;
 pub mod provision;
 pub mod shared;
 pub mod unbind;
 pub mod update;
+pub mod upgrade;
 
 use engine::EngineBuilder;
 
@@ -17,6 +19,7 @@ pub fn register(builder: EngineBuilder, clients: &Clients) -> EngineBuilder {
     builder
         .workflow(provision::plan(clients))
         .workflow(update::plan(clients))
+        .workflow(upgrade::plan(clients))
         .workflow(deprovision::plan(clients))
         .workflow(bind::plan(clients))
         .workflow(unbind::plan(clients))

@@ -19,7 +19,7 @@ use server::http::Failure;
 
 /// Makes a runtime.
 ///
-/// The answer comes when its machines exist, and they are not running then. A runtime that cannot be made leaves
+/// The answer comes when its VMs exist, and they are not running then. A runtime that cannot be made leaves
 /// nothing behind.
 #[utoipa::path(
     post, path = "/serverless-runtimes", tag = "runtimes", operation_id = "create",
@@ -77,8 +77,13 @@ async fn begin(
     }
     let params = workflow::prepare(&shared.api_parts.serverless, credentials, spec).await?;
     let idempotency_key = key.map(|key| key.0.as_str());
-    let request =
-        Request::<workflow::Create> { resource: &resource, params: &params, credentials, idempotency_key };
+    let request = Request::<workflow::Create> {
+        resource: &resource,
+        name: params.spec.name.as_deref(),
+        params: &params,
+        credentials,
+        idempotency_key,
+    };
     match shared.accept(&request).await? {
         AcceptResult::Accepted(accepted) => Ok(accepted),
         AcceptResult::Busy(id) => Ok(AcceptedOperation { id, repeated: true }),

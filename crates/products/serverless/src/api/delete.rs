@@ -63,8 +63,13 @@ async fn begin(
 ) -> Result<OperationId, Failure> {
     for _ in 0..ATTEMPTS_MAX {
         let resource = CallerCredentials::resource(id);
-        let request =
-            Request::<workflow::Delete> { resource: &resource, params, credentials, idempotency_key: None };
+        let request = Request::<workflow::Delete> {
+            resource: &resource,
+            name: None,
+            params,
+            credentials,
+            idempotency_key: None,
+        };
         let other = match shared.accept(&request).await? {
             AcceptResult::Accepted(accepted) => return Ok(accepted.id),
             AcceptResult::KeyReused => return Err(error::key_reused()),

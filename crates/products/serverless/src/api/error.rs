@@ -117,9 +117,9 @@ pub(crate) fn takes_long(title: &str, operation: OperationId) -> Failure {
     accepted(StatusCode::GATEWAY_TIMEOUT, title, text, operation)
 }
 
-/// It is taken back, and this is where that can be watched.
+/// It is undone, and this is where that can be watched.
 pub(crate) fn taken_back(title: &str, operation: OperationId) -> Failure {
-    let text = format!("it took too long and is taken back; look at {}", path_of(operation));
+    let text = format!("it took too long and is undone; look at {}", path_of(operation));
     accepted(StatusCode::GATEWAY_TIMEOUT, title, text, operation)
 }
 

@@ -99,6 +99,7 @@ mod tests {
 
     fn inspection(phase: Phase, state: Value) -> Inspection {
         let summary = Summary {
+            name: None,
             id: OperationId(uuid::Uuid::nil()),
             workflow: CREATE.into(),
             tenant: "opennebula:a".into(),

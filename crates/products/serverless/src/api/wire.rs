@@ -32,7 +32,7 @@ pub struct ServerlessRuntime {
     pub service_id: Option<i32>,
 }
 
-/// A virtual machine that runs functions, or that keeps data for them.
+/// A VM that runs functions, or that keeps data for them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 #[schema(rename_all = "SCREAMING_SNAKE_CASE")]
@@ -55,7 +55,7 @@ pub struct Function {
     pub state: Option<State>,
     /// The address, without a scheme and without a port. Not looked at in a request.
     pub endpoint: Option<String>,
-    /// Why the state is `ERROR`, or what a machine waits for whose state is `PENDING`. Not looked at in a request.
+    /// Why the state is `ERROR`, or what a VM waits for whose state is `PENDING`. Not looked at in a request.
     pub error: Option<String>,
 }
 

@@ -62,7 +62,7 @@ pub(super) async fn run(global: &Global, args: &CreateArgs, client: &ServerlessC
             return Err(error.into());
         }
     };
-    // Its id is not known before its machines are there.
+    // Its id is not known before its VMs are there.
     let mut patience = args.waiting.patience.start();
     let made = match patience.operation(client, &operation).await? {
         WaitResult::Left(exit) => return Ok(exit),

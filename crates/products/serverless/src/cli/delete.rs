@@ -17,9 +17,9 @@ Examples:
   provision-engine serverless delete 45 --wait
   provision-engine serverless delete 45 --yes
 
-To delete what is gone already is no error.";
+Deleting what no longer exists succeeds.";
 
-/// Delete a runtime with its machines
+/// Delete a runtime with its VMs
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct DeleteArgs {

@@ -20,7 +20,7 @@ use app::cmd;
 use app::exit::Exit;
 use app::output::{self, Cell, Mood, Render, Table, age, note};
 
-/// OpenNebula takes a moment to end a machine.
+/// OpenNebula takes a moment to end a VM.
 const PAUSE: Duration = Duration::from_millis(500);
 
 const EXAMPLES: &str = "\
@@ -38,7 +38,7 @@ when it does not run. Exit code 7 means that something is lost.";
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct OrphansArgs {
-    /// End what is found, with its machines
+    /// Remove the orphans, with their VMs
     #[arg(long)]
     clean: bool,
     #[command(flatten)]

@@ -19,7 +19,7 @@ Examples:
 
 Only what runs can be changed. What fails half way is changed back.";
 
-/// Change a runtime; what is not named stays as it is
+/// Update a runtime; what is not given stays
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct UpdateArgs {

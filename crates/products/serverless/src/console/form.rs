@@ -19,7 +19,7 @@ pub(super) struct Amount {
 
 impl HtmlSafe for Amount {}
 
-/// Cores, memory and disk of one of the two machines.
+/// Cores, memory and disk of one of the two VMs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct FunctionSize {
     pub(super) amounts: [Amount; 3],

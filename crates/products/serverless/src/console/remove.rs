@@ -10,7 +10,7 @@ use console::{Fields, SignedIn, confirm, see_other};
 pub(super) async fn remove(signed_in: SignedIn, Path(id): Path<i32>, fields: Fields) -> Response {
     let place = format!("/console/serverless/{id}");
     if !confirm::is_confirmed(&fields) {
-        let question = "Delete this serverless runtime? Its machines and their disks are lost for ever.";
+        let question = "Delete this serverless runtime? Its VMs and their disks are lost for ever.";
         return confirm::page(&signed_in, &super::SECTION, question, "Delete", &place, &fields);
     }
     let at = format!("/serverless-runtimes/{id}");

@@ -136,7 +136,7 @@ impl ConfReader<'_, '_> {
     fn implied(&mut self) {
         let logs = self.layers.surroundings().installed(LOGS);
         for (path, text) in IMPLIED.into_iter().chain([("log.directory", logs.as_str())]) {
-            debug_assert!(self.layers.table().find(path).is_some(), "{path}");
+            assert!(self.layers.table().find(path).is_some(), "{path}");
             let found = EffectiveValue {
                 node: TreeNode::text(text),
                 source: ValueSource::Implied(Arc::clone(&self.file)),

@@ -54,6 +54,8 @@ impl CallerCredentials {
 /// What a client asks for, with the credentials to do it.
 pub struct Request<'a, W: Workflow> {
     pub resource: &'a str,
+    /// What its owner calls the runtime, where the request says it.
+    pub name: Option<&'a str>,
     pub params: &'a W::Params,
     pub credentials: &'a NebulaCredentials,
     pub idempotency_key: Option<&'a str>,
@@ -79,8 +81,9 @@ pub async fn accept<W: Workflow>(
         let along =
             RecordWrites { subject: Some((expect, Some(record_update.clone()))), ..RecordWrites::default() };
         let order = Submission::<W>::new(&tenant, &tenant, request.params);
-        let (resource, idempotency_key) = (Some(request.resource), request.idempotency_key);
-        match engine.submit(Submission { resource, idempotency_key, along, ..order }).await {
+        let (resource, name) = (Some(request.resource), request.name);
+        let idempotency_key = request.idempotency_key;
+        match engine.submit(Submission { resource, name, idempotency_key, along, ..order }).await {
             Err(SubmitError::Changed) if looks < LOOKS_MAX => {}
             answer => return answer,
         }
@@ -91,7 +94,7 @@ pub async fn accept<W: Workflow>(
 #[derive(Debug, Default)]
 pub struct Input {
     credentials: Option<NebulaCredentials>,
-    /// A login for the machines of this runtime.
+    /// A login for the VMs of this runtime.
     pub(crate) login: Option<SecretString>,
 }
 

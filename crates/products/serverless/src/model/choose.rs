@@ -67,7 +67,7 @@ fn fitting(
     if found.is_empty() { Err(no_template(spec, asked(spec))) } else { Ok(found) }
 }
 
-/// The caller's own, then that of the caller's group, then oneadmin's: no other client can put a template in their place.
+/// The caller's own, then that of the caller's group, then oneadmin's: no other user can put a template in their place.
 fn nearest(
     templates: Vec<ServiceTemplate>,
     user: &NebulaUser,

@@ -1,4 +1,4 @@
-//! What a role adds to its VM template: capacity, disk, placement, and who the machine acts for.
+//! What a role adds to its VM template: capacity, disk, placement, and who the VM acts for.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -16,7 +16,7 @@ pub(crate) struct Common<'a> {
     pub(crate) settings: &'a ServerlessSettings,
     pub(crate) spec: &'a Spec,
     pub(crate) service_template: i32,
-    /// As whom the machine can act: a user and a password or a login.
+    /// As whom the VM can act: a user and a password or a login.
     pub(crate) login: Option<&'a SecretString>,
 }
 
@@ -115,7 +115,7 @@ impl Common<'_> {
     }
 }
 
-/// Where a machine should be, and what is known about its device: attributes that the scheduler reads.
+/// Where a VM should be, and what is known about its device: attributes that the scheduler reads.
 pub(crate) fn place(
     made: &mut NebulaTemplate,
     spec: &Spec,
@@ -144,7 +144,7 @@ pub(crate) fn schedule(text: &str, settings: &ServerlessSettings) -> String {
     if settings.scheduling_verbatim { text.to_owned() } else { text.to_uppercase() }
 }
 
-/// The members that machines know, in the order in which they came.
+/// The members that VMs know, in the order in which they came.
 pub(crate) fn device_info(info: &Members) -> Result<Vector, RuntimeError> {
     let mut vector = Vector::new(name("DEVICE_INFO"));
     for (member, value) in info.iter() {
@@ -167,7 +167,7 @@ fn whole(text: Option<&str>) -> Option<u32> {
     text?.trim().parse().ok().filter(|number| *number > 0)
 }
 
-/// OneFlow 7 puts a comma before every line break inside a vector. A script travels in the form that machines decode;
+/// OneFlow 7 puts a comma before every line break inside a vector. A script travels in the form that VMs decode;
 /// of all other values only the last line breaks can be left out.
 fn keep_line_breaks(context: &mut Vector) {
     let broken: Vec<(AttributeName, String)> = context

@@ -1,4 +1,4 @@
-//! One function of a runtime: what is asked of it, and what is seen of its machine.
+//! One function of a runtime: what is asked of it, and what is seen of its VM.
 
 use opennebula::{NebulaTemplate, VirtualMachine};
 
@@ -65,7 +65,7 @@ impl ObservedFunction {
         }
     }
 
-    /// A function whose machine is not there yet, or not any longer.
+    /// A function whose VM is not there yet, or not any longer.
     pub(crate) fn without_machine(
         vm_id: Option<i32>,
         state: RuntimeState,

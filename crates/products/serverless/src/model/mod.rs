@@ -1,4 +1,4 @@
-//! Serverless runtimes: functions that a device asks for, each a machine of a OneFlow service in OpenNebula.
+//! Serverless runtimes: functions that a device asks for, each a VM of a OneFlow service in OpenNebula.
 //!
 //! OpenNebula's document pool is the state of record. A document comes first and goes last, and carries the token
 //! of the operation that made it, as the name of its service does.

@@ -252,7 +252,7 @@ pub enum Cleaned {
     /// It was asked for, and takes time: clean again later.
     Waits(String),
     Failed(String),
-    /// It is not certain that the engine made it: a client has to look.
+    /// It is not certain that the engine made it: an operator has to look.
     Reported(String),
 }
 

@@ -1,4 +1,4 @@
-//! Removing a service and its machines for sure: what OneFlow forgets is terminated by us, and what was asked for
+//! Removing a service and its VMs for sure: what OneFlow forgets is terminated by us, and what was asked for
 //! is looked at again.
 
 use std::collections::BTreeSet;
@@ -17,7 +17,7 @@ pub(crate) struct Removal<'a> {
     pub(crate) whose: RemovalScope,
 }
 
-/// Whose service and machines are removed. All others stay, whatever rights the credentials have.
+/// Whose service and VMs are removed. All others stay, whatever rights the credentials have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RemovalScope {
     /// Those that an operation made with the caller's own credentials, and whose ids OpenNebula answered.
@@ -34,7 +34,7 @@ impl RemovalScope {
         }
     }
 
-    /// A machine says by itself that OneFlow made it for a service.
+    /// A VM says by itself that OneFlow made it for a service.
     fn includes_machine(self, machine: &VirtualMachine) -> bool {
         let is_of_service = self == RemovalScope::Made || machine.user_template.get("SERVICE_ID").is_some();
         is_of_service && self.includes(machine.uid)
@@ -52,7 +52,7 @@ pub(crate) enum RemovalProgress {
 /// States of a service that is being removed.
 const UNDEPLOYING: i32 = 3;
 const UNDEPLOYING_NETS: i32 = 12;
-/// The state of a role whose machines could not be ended.
+/// The state of a role whose VMs could not be ended.
 const FAILED_UNDEPLOYING: i32 = 6;
 
 impl Removal<'_> {
@@ -69,7 +69,7 @@ impl Removal<'_> {
         Ok(ours.map(|service| service.id).collect())
     }
 
-    /// The machines that services have, or that say that they belong to them.
+    /// The VMs that services have, or that say that they belong to them.
     pub(crate) async fn machines(&self, services: &BTreeSet<i32>) -> Result<BTreeSet<i32>, NebulaError> {
         let mut machines = BTreeSet::new();
         for service in services {
@@ -90,7 +90,7 @@ impl Removal<'_> {
         Ok(self.stragglers(service).await?.into_iter().chain(found).collect())
     }
 
-    /// The machines that say that they belong to a service, whether or not it still exists.
+    /// The VMs that say that they belong to a service, whether or not it still exists.
     pub(crate) async fn stragglers(&self, service: i32) -> Result<Vec<i32>, NebulaError> {
         let machines = self.nebula.machines_of_service(self.credentials, service).await?;
         let ours = machines.into_iter().filter(|machine| self.is_left(machine));
@@ -126,7 +126,7 @@ impl Removal<'_> {
         }
     }
 
-    /// Asks for the end of every machine that is left, unless it is at it: a machine that is asked again begins again.
+    /// Asks for the end of every VM that is left, unless it is at it: a VM that is asked again begins again.
     /// `urgent` asks again all the same, and leaves it no time to shut down.
     pub(crate) async fn terminate(
         &self,
@@ -159,7 +159,7 @@ impl Removal<'_> {
         machine.state != DONE && self.whose.includes_machine(machine)
     }
 
-    /// One step towards the end of services and their machines.
+    /// One step towards the end of services and their VMs.
     pub(crate) async fn press(
         &self,
         services: &BTreeSet<i32>,

@@ -7,7 +7,7 @@ use super::caller_credentials::Input;
 use super::runtime_error::RuntimeError;
 use super::settings::ServerlessSettings;
 
-/// A workflow a client waits for.
+/// A workflow whose end a client waits for.
 pub(crate) trait Answers: Workflow<Input = Input> {
     /// What the caller is told if it ends badly.
     fn runtime_error(state: &mut Self::State) -> &mut Option<RuntimeError>;

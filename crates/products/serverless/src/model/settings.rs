@@ -44,7 +44,7 @@ pub struct ServerlessSettings {
     /// Whether flavours that the mapping lacks are looked for by name.
     pub mapping_falls_back: bool,
     pub sr_auth: SrAuth,
-    /// How long a login is valid that a machine gets.
+    /// How long a login is valid that a VM gets.
     pub token_valid: Duration,
     /// Whether requirements and policies go to the scheduler as they are written, and not in capital letters.
     pub scheduling_verbatim: bool,
@@ -54,7 +54,7 @@ pub struct ServerlessSettings {
     pub settle: Duration,
 }
 
-/// How a machine gets more memory while it runs.
+/// How a VM gets more memory while it runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ResizeMode {
     Ballooning,
@@ -70,7 +70,7 @@ impl ResizeMode {
     }
 }
 
-/// How a machine can act on behalf of who asked for it.
+/// How a VM can act on behalf of who asked for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SrAuth {
     /// With the caller's own password.

@@ -1,4 +1,4 @@
-//! What the state of a machine means for its function.
+//! What the state of a VM means for its function.
 
 use std::fmt;
 
@@ -35,7 +35,7 @@ impl fmt::Display for RuntimeState {
     }
 }
 
-/// States of a machine in which its second state counts, or which others ask about.
+/// States of a VM in which its second state counts, or which others ask about.
 pub(crate) const ACTIVE: i32 = 3;
 pub(crate) const DONE: i32 = 6;
 const LCM_RUNNING: i32 = 3;
@@ -57,7 +57,7 @@ pub(crate) fn of(machine: &VirtualMachine) -> (RuntimeState, Option<String>) {
     (state, why)
 }
 
-/// A machine that reports when it is ready runs only once it has done so.
+/// A VM that reports when it is ready runs only once it has done so.
 fn is_ready(machine: &VirtualMachine) -> bool {
     let is_yes = |text: Option<&str>| text.is_some_and(|text| text.eq_ignore_ascii_case("yes"));
     let context = machine.template.vectors("CONTEXT").next();
@@ -82,7 +82,7 @@ fn of_lcm_state(lcm_state: i32) -> RuntimeState {
         LCM_RUNNING => RuntimeState::Running,
         // On its way up: prolog, boot and their likes.
         0..=2 | 15 | 19..=22 | 31 | 32 => RuntimeState::Pending,
-        // Every failure, and a machine whose host does not answer.
+        // Every failure, and a VM whose host does not answer.
         14 | 16 | 36..=42 | 44 | 46..=50 | 61 => RuntimeState::Error,
         _ => RuntimeState::Updating,
     }

@@ -16,7 +16,7 @@ pub enum SweepError {
     Store(#[from] StoreError),
 }
 
-/// On whose behalf a user looks, and for what.
+/// The credentials of a sweep, and what it looks for.
 pub struct Sweep<'a> {
     pub engine: &'a Engine,
     pub nebula: &'a OpenNebula,

@@ -1,4 +1,4 @@
-//! Runtimes as they are now: the document, its service and its machines. Reading writes nothing.
+//! Runtimes as they are now: the document, its service and its VMs. Reading writes nothing.
 
 use std::collections::BTreeMap;
 
@@ -40,7 +40,7 @@ pub(crate) async fn document(
     }
 }
 
-/// A runtime and the machines that stand for its functions.
+/// A runtime and the VMs that stand for its functions.
 pub(crate) struct ObservedRuntime {
     pub(crate) runtime: ServerlessRuntime,
     pub(crate) machines: BTreeMap<FunctionRole, VirtualMachine>,
@@ -159,7 +159,7 @@ fn seen(
             seen.state = RuntimeState::Error;
             seen.error = Some(format!("Service {service} does not exist any longer: delete the runtime"));
         }
-        // Without a machine there is nothing else that could tell of the failure.
+        // Without a VM there is nothing else that could tell of the failure.
         Served::By(service) if machine.is_none() && service.has_failed() => {
             seen.state = RuntimeState::Error;
             let service_id = service.id;
@@ -198,8 +198,8 @@ pub struct RuntimePage {
     pub next_offset: Option<u32>,
 }
 
-/// A page of runtimes in the order of OpenNebula, the newest first. The states are those of the machines that the
-/// documents name: one call for documents and one for machines, and none for services.
+/// A page of runtimes in the order of OpenNebula, the newest first. The states are those of the VMs that the
+/// documents name: one call for documents and one for VMs, and none for services.
 pub async fn list(
     serverless: &Serverless,
     credentials: &NebulaCredentials,

@@ -181,6 +181,7 @@ fn the_process_that_is_killed() {
             ("three", json!({"name": "three"}), Phase::Succeeded),
         ] {
             let command = engine::Command {
+                name: None,
                 workflow: "demo.hello".into(),
                 tenant: "kills".into(),
                 resource: Some(format!("resource-{key}")),

@@ -2,6 +2,7 @@
 //! is what was ever made, what stands in the end, and how often others were told of it.
 
 mod calls;
+mod clouds;
 mod notices;
 pub(crate) mod pad;
 mod random;

@@ -122,6 +122,7 @@ fn the_process_that_is_killed() {
         let fixture = open(&script).await;
         for (key, is_broken, phase) in [("one", false, Phase::Succeeded), ("two", true, Phase::Undone)] {
             let command = engine::Command {
+                name: None,
                 workflow: "acme.database".into(),
                 tenant: "kills".into(),
                 resource: None,

@@ -94,6 +94,7 @@ async fn order(life: &Life, workflow: &str, id: &str, params: Value, first: &Val
         (Expect::Absent, Some(instance.record_update().unwrap()))
     };
     let command = Command {
+        name: None,
         workflow: workflow.into(),
         tenant: ACCOUNT.into(),
         resource: Some(resource),

@@ -143,7 +143,8 @@ impl<S: Deref<Target = Serverless>> Actor<'_, S> {
     /// As the API does: the credentials and the operation in one write.
     async fn order<W: Workflow>(&self, resource: &str, params: &W::Params) -> OperationId {
         let credentials = credentials();
-        let request = Request::<W> { resource, params, credentials: &credentials, idempotency_key: None };
+        let request =
+            Request::<W> { resource, name: None, params, credentials: &credentials, idempotency_key: None };
         caller_credentials::accept(&self.life.fixture.engine, &request).await.unwrap().id
     }
 }

@@ -1,6 +1,7 @@
 //! A cloud in memory, for launches whose waits last for hours: time is turned, so nothing may wait for a socket.
 
 use std::sync::Mutex;
+use std::time::Duration;
 
 use ::launch::model::cloud::{
     Category, CloudAccount, CloudError, CloudIdentity, CloudImage, CloudInstance, CloudKey, Created,
@@ -27,6 +28,7 @@ struct State {
     is_mute: bool,
     late_instances: Vec<CloudInstance>,
     late_keys: Vec<CloudKey>,
+    settle: Option<Duration>,
 }
 
 fn no_answer() -> CloudError {
@@ -52,6 +54,16 @@ impl ScriptedCloud {
 
     pub(crate) fn give_no_addresses(&self) {
         self.change(|state| state.has_no_addresses = true);
+    }
+
+    /// It shows what was made only after this time, and says so.
+    pub(crate) fn shows_after(&self, settle: Duration) {
+        self.change(|state| state.settle = Some(settle));
+    }
+
+    /// All instances are gone, and it does not know them any longer.
+    pub(crate) fn forget_instances(&self) {
+        self.change(|state| state.instances.clear());
     }
 
     /// What is made from now on is made in silence, and later.
@@ -82,6 +94,10 @@ impl ScriptedCloud {
 impl Provider for ScriptedCloud {
     fn kind(&self) -> ProviderKind {
         ProviderKind::Aws
+    }
+
+    fn settle(&self) -> Option<Duration> {
+        self.state.lock().unwrap().settle
     }
 
     async fn identity(&self, _: &CloudAccount<'_>) -> Result<CloudIdentity, CloudError> {

@@ -19,7 +19,7 @@ use testing::workflow_test;
 use super::site::{LaunchSite, launch_only, patiently, quick};
 use super::workflow_tests::LaunchTest;
 
-const SUBSCRIPTION: &str = "4b9d213f-712f-4d17-a483-8a10bbe9df3a";
+pub(super) const SUBSCRIPTION: &str = "4b9d213f-712f-4d17-a483-8a10bbe9df3a";
 const PROJECT: &str = "sandbox-project-7";
 const ORG: &str = "000013";
 const POLL: Duration = Duration::from_millis(10);
@@ -47,7 +47,7 @@ fn elsewhere(provider: ProviderKind, image: &str, region: &str, kind: &str, amou
 }
 
 /// The accounts belong to the organisation of the tests, and everything is quick.
-async fn prepare(site: &mut LaunchSite) {
+pub(super) async fn prepare(site: &mut LaunchSite) {
     let image =
         format!("/subscriptions/{SUBSCRIPTION}/resourceGroups/images/providers/Microsoft.Compute/images/web");
     site.put("/azure/delegations", &json!({"subscription": SUBSCRIPTION, "orgs": [ORG]})).await;
@@ -86,7 +86,7 @@ async fn site(settings: LaunchSettings) -> LaunchSite {
 }
 
 /// What stands in the ledger, by kind.
-async fn standing(site: &LaunchSite) -> BTreeMap<String, usize> {
+pub(super) async fn standing(site: &LaunchSite) -> BTreeMap<String, usize> {
     let ledger = site.get("/ledger").await;
     let mut kinds = BTreeMap::new();
     for effect in ledger["effects"].as_array().unwrap() {

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use ::launch::model::accounts::{DefaultSource, SourceDirectory};
 use ::launch::model::admit;
 use ::launch::model::cloud::ProviderKind;
 use ::launch::model::params::{LaunchRequest, RequestedImage};
 use ::launch::model::profile::{Partial, Surface};
 use ::launch::model::record::LaunchRecord;
+use ::launch::model::sources::{DefaultSource, SourceDirectory};
 use ::launch::model::status::{LaunchPhase, View};
 use ::launch::model::{LaunchSettings, Launches};
 use ::launch::workflows::launch::Launch;

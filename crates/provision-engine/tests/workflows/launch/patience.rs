@@ -3,19 +3,20 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ::launch::model::accounts::{DefaultSource, SourceDirectory};
 use ::launch::model::cloud::Category;
 use ::launch::model::params::LaunchRequest;
 use ::launch::model::profile::AfterPivot;
+use ::launch::model::sources::{DefaultSource, SourceDirectory};
 use ::launch::model::status::{LaunchPhase, View};
 use ::launch::model::{LaunchSettings, Launches};
 use ::launch::workflows::notice::{self, Notices};
+use ::launch::workflows::termination::{self, TerminationProgress};
 use engine::store::{MemoryStore, Store};
 use engine::{Clock, Phase, PhaseVerb, Settings, Timestamp};
 use testing::{TestEngine, VirtualClock};
 
 use super::cloud::ScriptedCloud;
-use super::site::{BegunLaunch, begin, launch_only, view};
+use super::site::{BegunLaunch, begin, launch_only, owner, view};
 
 struct PatienceFixture {
     cloud: Arc<ScriptedCloud>,
@@ -38,6 +39,7 @@ impl PatienceFixture {
         let builder = TestEngine::plan(store, Arc::clone(&clock) as _)
             .settings(settings)
             .workflow(::launch::workflows::launch::plan(&launches))
+            .workflow(termination::plan(&launches))
             .workflow(notice::plan(&Notices::none()));
         PatienceFixture { cloud, clock, test_engine: TestEngine::open(builder, None).await }
     }
@@ -179,4 +181,28 @@ async fn a_call_without_an_answer_is_made_again_only_after_it_has_settled() {
     assert_eq!((view.stage, scene.cloud.standing()), (LaunchPhase::Succeeded, (1, 1)));
     assert_eq!(scene.cloud.creates(), before + 2, "what was there was not taken over");
     scene.test_engine.close().await;
+}
+
+/// A cloud whose lists lag says so; until then an instance that is not listed may still be there, and be paid for.
+#[tokio::test(start_paused = true)]
+async fn an_instance_that_is_not_listed_counts_as_gone_after_the_time_of_its_cloud() {
+    for (settle, least, most) in [(None, 15, 45), (Some(Duration::from_secs(60)), 60, 100)] {
+        let scene = PatienceFixture::open().await;
+        if let Some(settle) = settle {
+            scene.cloud.shows_after(settle);
+        }
+        let (begun, _) = scene.begin(&launch_only(1)).await;
+        let view = scene.rests(begun).await;
+        let id = view.record.state.instances[0].instance.id.clone();
+        scene.cloud.forget_instances();
+        let engine = &scene.test_engine.engine;
+        let instance = termination::find(engine, &owner(), &id).await.unwrap();
+        let began = scene.clock.now();
+        let asked = termination::ask(engine, &owner(), &instance).await.unwrap();
+        let TerminationProgress::Terminating(operation) = asked else { panic!("{asked:?}") };
+        scene.test_engine.finished(operation).await;
+        let took = scene.clock.now().since(began).as_secs();
+        assert!((least..most).contains(&took), "{settle:?}: {took} s");
+        scene.test_engine.close().await;
+    }
 }

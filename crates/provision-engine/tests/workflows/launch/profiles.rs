@@ -1,8 +1,11 @@
 //! The four ways to build and launch are one: the same script under all of them ends the same way, with the same calls
 //! and the same undo. Only who says that the image is ready, and where the launch is shown, may differ.
 
+use std::collections::BTreeMap;
+
+use ::launch::model::cloud::ProviderKind;
 use ::launch::model::image_events;
-use ::launch::model::params::{LaunchRequest, RequestedParameters};
+use ::launch::model::params::{LaunchRequest, RequestedImage, RequestedParameters};
 use ::launch::model::profile::{OnLaunchFailure, ProfileName};
 use ::launch::model::status::{LaunchPhase, View};
 use engine::PhaseVerb;
@@ -10,6 +13,7 @@ use serde_json::{Value, json};
 use testing::TestEngine;
 use uuid::Uuid;
 
+use super::clouds;
 use super::site::{BegunLaunch, LaunchSite, build_and_wait, parameters};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,7 +30,104 @@ struct LaunchSummary {
     record: Value,
     cloud_calls: Value,
     builder_calls: Value,
-    standing: [usize; 3],
+    standing: BTreeMap<String, usize>,
+}
+
+/// One cloud: what is asked of it, and how it is made to behave.
+struct ProfileCloud {
+    provider: ProviderKind,
+    region: &'static str,
+    instance_type: &'static str,
+    upload: fn() -> Value,
+    /// Where its faults are.
+    faults: &'static str,
+    /// The call that makes instances fails for good.
+    launch_fails: fn() -> Value,
+    /// What keeps a launch where it fetches the addresses.
+    no_address: (&'static str, fn() -> Value),
+    /// Its calls that make something; others are made as often as time allows.
+    makes: fn(&str) -> bool,
+    /// What stands after two instances were launched.
+    stands: &'static [(&'static str, usize)],
+}
+
+const AWS: ProfileCloud = ProfileCloud {
+    provider: ProviderKind::Aws,
+    region: "us-east-1",
+    instance_type: "t3.micro",
+    upload: || json!({"share_with_accounts": ["123456789012"]}),
+    faults: "/aws/faults/fail",
+    launch_fails: || json!({"action": "RunInstances", "code": "VcpuLimitExceeded"}),
+    no_address: ("/aws/pace", || json!({"address_ms": 60_000})),
+    makes: |call| call != "DescribeInstances",
+    stands: &[("instance", 2), ("key_pair", 1), ("compose", 1)],
+};
+
+const AZURE: ProfileCloud = ProfileCloud {
+    provider: ProviderKind::Azure,
+    region: "eastus",
+    instance_type: "Standard_B2s",
+    upload: || {
+        json!({"tenant_id": "c0570000-0000-4000-8000-000000000001", "subscription_id": clouds::SUBSCRIPTION,
+            "resource_group": "images"})
+    },
+    faults: "/azure/faults/fail",
+    launch_fails: || json!({"method": "PUT", "resource": "vm", "code": "QuotaExceeded", "status": 403, "times": 0}),
+    no_address: ("/azure/faults/no_address", || json!({"times": 0})),
+    makes: |call| call.starts_with("PUT"),
+    stands: &[
+        ("vm", 2),
+        ("nic", 2),
+        ("public_ip", 2),
+        ("disk", 2),
+        ("nsg", 1),
+        ("network", 1),
+        ("group", 1),
+        ("compose", 1),
+    ],
+};
+
+const GOOGLE: ProfileCloud = ProfileCloud {
+    provider: ProviderKind::Gcp,
+    region: "us-central1-a",
+    instance_type: "e2-medium",
+    upload: || json!({"share_with_accounts": ["serviceAccount:provision-engine@sandbox.iam.gserviceaccount.com"]}),
+    faults: "/gcp/faults/fail",
+    launch_fails: || json!({"action": "instances.bulkInsert", "code": "quotaExceeded", "status": 403, "times": 0}),
+    no_address: ("/gcp/faults/no_address", || json!({"times": 0})),
+    makes: |call| call == "instances.bulkInsert",
+    stands: &[("instance", 2), ("disk", 2), ("compose", 1)],
+};
+
+impl ProfileCloud {
+    /// An image of this cloud is built, and the parameters come later.
+    fn build(&self) -> LaunchRequest {
+        let mut asked = build_and_wait();
+        asked.provider = self.provider;
+        if let RequestedImage::Build { request } = &mut asked.image {
+            let image = &mut request["image_requests"][0];
+            image["image_type"] = json!(self.provider.as_str());
+            image["upload_request"] = json!({"type": self.provider.as_str(), "options": (self.upload)()});
+        }
+        asked
+    }
+
+    fn parameters(&self) -> RequestedParameters {
+        let mut given = parameters(2);
+        if self.provider != ProviderKind::Aws {
+            given.plain.source_id = format!("sandbox-{}", self.provider);
+        }
+        self.region.clone_into(&mut given.plain.region);
+        given.plain.instance_type = Some(self.instance_type.to_owned());
+        given
+    }
+
+    async fn calls(&self, site: &LaunchSite) -> Value {
+        let calls = site.get(&format!("/{}/calls", self.provider)).await;
+        let counts = calls.get("counts").unwrap_or(&calls).as_object().unwrap();
+        let made = counts.iter().filter(|(call, _)| (self.makes)(call));
+        made.map(|(call, count)| (call.clone(), count.clone())).collect::<serde_json::Map<_, _>>().into()
+    }
 }
 
 struct Run<'a> {
@@ -70,8 +171,16 @@ impl Run<'_> {
     }
 }
 
-async fn play(profile: ProfileName, script: ProfileScript, given: &RequestedParameters) -> LaunchSummary {
-    let site = LaunchSite::start().await;
+async fn play(
+    cloud: &ProfileCloud,
+    profile: ProfileName,
+    script: ProfileScript,
+    given: &RequestedParameters,
+) -> LaunchSummary {
+    let mut site = LaunchSite::start().await;
+    if cloud.provider != ProviderKind::Aws {
+        clouds::prepare(&mut site).await;
+    }
     let test_engine = site.test_engine().await;
     site.post("/image-builder/faults/hold", &json!({})).await;
     match script {
@@ -79,13 +188,13 @@ async fn play(profile: ProfileName, script: ProfileScript, given: &RequestedPara
         ProfileScript::FailingBuild => {
             site.post("/image-builder/faults/fail", &json!({"at": "uploading"})).await;
         }
-        ProfileScript::FailingLaunch => {
-            site.post("/aws/faults/fail", &json!({"action": "RunInstances", "code": "VcpuLimitExceeded"}))
-                .await;
+        ProfileScript::FailingLaunch => site.post(cloud.faults, &(cloud.launch_fails)()).await,
+        ProfileScript::Cancel => {
+            let (path, body) = (cloud.no_address.0, (cloud.no_address.1)());
+            if path.contains("/faults/") { site.post(path, &body).await } else { site.put(path, &body).await }
         }
-        ProfileScript::Cancel => site.put("/aws/pace", &json!({"address_ms": 60_000})).await,
     }
-    let mut asked = build_and_wait();
+    let mut asked = cloud.build();
     asked.profile = profile.profile();
     asked.profile.on_launch_failure = OnLaunchFailure::HideCompose;
     let begun = site.begin(&test_engine, &asked).await;
@@ -93,13 +202,11 @@ async fn play(profile: ProfileName, script: ProfileScript, given: &RequestedPara
     let run = Run { site: &site, test_engine: &test_engine, profile, script, asked, begun };
     run.build().await;
     let view = run.end().await;
-    let standing =
-        [site.standing("instance").await, site.standing("key_pair").await, site.standing("compose").await];
     let ended = LaunchSummary {
         record: bare(&view),
-        cloud_calls: counted(&site.get("/aws/calls").await["counts"], &["DescribeInstances"]),
+        cloud_calls: cloud.calls(&site).await,
         builder_calls: builds(&site.get("/image-builder/calls").await["calls"]),
-        standing,
+        standing: clouds::standing(&site).await,
     };
     test_engine.close().await;
     ended
@@ -121,8 +228,17 @@ fn bare(view: &View) -> Value {
 }
 
 fn blur(value: &mut Value, compose: &str) {
-    const OWN: [&str; 8] =
-        ["id", "at", "seen_at", "mark", "reservation", "public_dns", "public_ipv4", "private_ipv4"];
+    const OWN: [&str; 9] = [
+        "id",
+        "at",
+        "seen_at",
+        "mark",
+        "launch_tag",
+        "reservation",
+        "public_dns",
+        "public_ipv4",
+        "private_ipv4",
+    ];
     match value {
         Value::Object(members) => {
             for (name, value) in members.iter_mut() {
@@ -138,13 +254,6 @@ fn blur(value: &mut Value, compose: &str) {
     }
 }
 
-/// How many calls there were of each kind, but for those that only look as often as time allows.
-fn counted(counts: &Value, looks: &[&str]) -> Value {
-    let mut counts = counts.as_object().unwrap().clone();
-    counts.retain(|name, _| !looks.contains(&name.as_str()));
-    json!(counts)
-}
-
 fn builds(calls: &Value) -> Value {
     let mut calls = calls.as_object().unwrap().clone();
     calls.retain(|route, _| !route.starts_with("GET"));
@@ -152,31 +261,48 @@ fn builds(calls: &Value) -> Value {
     json!(calls)
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_same_script_ends_the_same_way_under_all_profiles() {
-    let given = parameters(2);
+async fn compare(cloud: &ProfileCloud) {
+    let given = cloud.parameters();
     let mut comparisons = 0;
+    let name = cloud.provider;
     for script in [
         ProfileScript::Success,
         ProfileScript::FailingBuild,
         ProfileScript::FailingLaunch,
         ProfileScript::Cancel,
     ] {
-        let first = play(ProfileName::Images, script, &given).await;
-        let is_launched = script == ProfileScript::Success;
-        assert_eq!(first.standing, if is_launched { [2, 1, 1] } else { [0, 0, 0] }, "{script:?}");
-        assert_eq!(first.record["stage"], expected(script), "{:#}", first.record);
+        let first = play(cloud, ProfileName::Images, script, &given).await;
+        let stands = cloud.stands.iter().filter(|_| script == ProfileScript::Success);
+        let stands: BTreeMap<String, usize> =
+            stands.map(|(kind, count)| ((*kind).to_owned(), *count)).collect();
+        assert_eq!(first.standing, stands, "{name} {script:?}");
+        assert_eq!(first.record["stage"], expected(script), "{name}: {:#}", first.record);
         for profile in [ProfileName::Wizard, ProfileName::Inventory, ProfileName::Events] {
-            let other = play(profile, script, &given).await;
-            assert_eq!(other.record, first.record, "{script:?} {profile:?}");
-            assert_eq!(other.cloud_calls, first.cloud_calls, "{script:?} {profile:?}");
-            assert_eq!(other.builder_calls, first.builder_calls, "{script:?} {profile:?}");
-            assert_eq!(other.standing, first.standing, "{script:?} {profile:?}");
+            let other = play(cloud, profile, script, &given).await;
+            assert_eq!(other.record, first.record, "{name} {script:?} {profile:?}");
+            assert_eq!(other.cloud_calls, first.cloud_calls, "{name} {script:?} {profile:?}");
+            assert_eq!(other.builder_calls, first.builder_calls, "{name} {script:?} {profile:?}");
+            assert_eq!(other.standing, first.standing, "{name} {script:?} {profile:?}");
             comparisons += 4;
         }
     }
     testing::count("profiles", comparisons);
-    println!("profiles: {comparisons} comparisons passed");
+    println!("profiles at {name}: {comparisons} comparisons passed");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_same_script_ends_the_same_way_under_all_profiles() {
+    compare(&AWS).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_same_script_ends_the_same_way_under_all_profiles_at_azure() {
+    compare(&AZURE).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_same_script_ends_the_same_way_under_all_profiles_at_google() {
+    compare(&GOOGLE).await;
 }
 
 fn expected(script: ProfileScript) -> &'static str {

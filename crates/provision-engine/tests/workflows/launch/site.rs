@@ -231,6 +231,7 @@ pub(crate) async fn begin(test_engine: &TestEngine, asked: &LaunchRequest) -> Be
         admit::params(asked.clone(), &sealer).unwrap_or_else(|field_errors| panic!("{field_errors:?}"));
     let record_update = LaunchRecord::accepted(&params).record_update().unwrap();
     let order = Submission::<Launch> {
+        name: None,
         tenant: &tenant,
         resource: Some(&resource),
         params: &params,

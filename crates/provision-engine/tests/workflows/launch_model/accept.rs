@@ -161,7 +161,7 @@ async fn an_image_that_does_not_fit_is_turned_away_before_it_is_built() {
 async fn a_key_that_the_cloud_does_not_accept_is_turned_away() {
     let office = Office::closed();
     let ecdsa = include_str!("../keys/ecdsa_256.pub");
-    let key = ::launch::model::pubkeys::create(&office.engine, &anna(), "elliptic", ecdsa).await.unwrap();
+    let key = ::launch::model::public_keys::create(&office.engine, &anna(), "elliptic", ecdsa).await.unwrap();
     let form = super::office::launch_only(key.number);
     let api_error = office.launch(&anna(), &form, None).await.unwrap_err();
     assert_eq!(fields(&api_error), ["pubkey_id"], "{api_error:?}");
@@ -207,7 +207,7 @@ async fn the_same_key_means_the_same_launch_and_nothing_else() {
     assert!(again.repeated);
     // What it named may be gone by now.
     let number = form.parameters.as_ref().unwrap().pubkey_id.unwrap();
-    ::launch::model::pubkeys::delete(&office.engine, &anna(), number).await.unwrap();
+    ::launch::model::public_keys::delete(&office.engine, &anna(), number).await.unwrap();
     assert!(office.launch(&anna(), &form, Some("k-1")).await.unwrap().repeated);
     for change in [
         (|f| f.parameters.as_mut().unwrap().amount = Some(2)) as fn(&mut LaunchForm),
@@ -303,7 +303,7 @@ async fn the_identity_of_the_caller_is_saved_and_cannot_be_read() {
     let office = Office::closed();
     let mut form = office.form(&anna()).await;
     form.image = build_and_wait().image;
-    let identity = CallerIdentity::from(&anna().caller());
+    let identity = CallerIdentity::from(&anna().organisation());
     let accepted = accept::launch(&office.launches, &office.engine, &anna(), Some(&identity), &form, None)
         .await
         .unwrap();
@@ -386,7 +386,7 @@ async fn an_image_that_someone_had_built_is_looked_at_first() {
     let builder = office.launches.builder.clone().unwrap();
     let mut request = build_request();
     request["image_requests"][0]["architecture"] = json!("aarch64");
-    let id = builder.submit(&(&anna().caller()).into(), &request).await.unwrap();
+    let id = builder.submit(&(&anna().organisation()).into(), &request).await.unwrap();
     form.image = RequestedImage::Compose { id };
     let api_error = office.launch(&anna(), &form, None).await.unwrap_err();
     assert_eq!(fields(&api_error), ["instance_type"], "{api_error:?}");

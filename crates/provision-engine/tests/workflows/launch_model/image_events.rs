@@ -93,7 +93,7 @@ async fn the_sender_of_an_event_must_be_of_the_same_organisation() {
         async move { image_events::from_event(&engine, payload.as_bytes(), Some(&header)).await }
     };
     let header = |org: &::launch::model::params::LaunchOwner| {
-        identity::header(&org.caller()).expose_secret().to_owned()
+        identity::header(&org.organisation()).expose_secret().to_owned()
     };
     assert_eq!(send(header(&anna())).await.unwrap(), EventResult::Told(1));
     assert!(matches!(send(header(&bert())).await.unwrap(), EventResult::Ignored(_)));
@@ -130,7 +130,8 @@ async fn what_cannot_be_read_is_for_the_dead_letters() {
 async fn a_launch_that_is_over_hears_nothing() {
     let office = Office::open().await;
     let builder = office.launches.builder.clone().unwrap();
-    let compose = builder.submit(&(&anna().caller()).into(), &super::office::build_request()).await.unwrap();
+    let compose =
+        builder.submit(&(&anna().organisation()).into(), &super::office::build_request()).await.unwrap();
     let mut form = office.form(&anna()).await;
     form.image = RequestedImage::Compose { id: compose };
     let accepted = office.launch(&anna(), &form, None).await.unwrap();

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use ::launch::model::params::LaunchOwner;
-use ::launch::model::pubkeys;
-use ::launch::workflows::pubkey_deletion::{self, DeletePubkey};
+use ::launch::model::public_keys;
+use ::launch::workflows::public_key_deletion::{self, DeletePublicKey};
 use async_trait::async_trait;
 use engine::{Clock, Engine, Inspection, Phase, Plan, WallClock};
 use reqwest::Method;
@@ -23,7 +23,7 @@ async fn upload(office: &Office) -> i64 {
 }
 
 async fn delete(office: &Office, who: &LaunchOwner, number: i64) -> (Inspection, Vec<String>) {
-    let operation = pubkeys::delete(&office.engine, who, number).await.unwrap();
+    let operation = public_keys::delete(&office.engine, who, number).await.unwrap();
     let ended = office.ended(operation).await;
     let warnings = ended.memory.state.get("warnings").cloned().unwrap_or_else(|| json!([]));
     (ended, serde_json::from_value(warnings).unwrap())
@@ -36,10 +36,10 @@ struct KeyDeletionTest {
 
 #[async_trait]
 impl WorkflowTest for KeyDeletionTest {
-    type Workflow = DeletePubkey;
+    type Workflow = DeletePublicKey;
 
-    fn plan(&self) -> Plan<DeletePubkey> {
-        pubkey_deletion::plan(&self.office.launches)
+    fn plan(&self) -> Plan<DeletePublicKey> {
+        public_key_deletion::plan(&self.office.launches)
     }
 
     fn params(&self) -> Value {
@@ -86,14 +86,14 @@ async fn a_request_to_delete_a_key_calls_no_cloud() {
     // Nothing executes operations here, and no cloud can be reached.
     let office = Office::closed();
     let key = office.new_key(&anna(), 1).await;
-    let operation = pubkeys::delete(&office.engine, &anna(), key.number).await.unwrap();
+    let operation = public_keys::delete(&office.engine, &anna(), key.number).await.unwrap();
     let found = office.engine.inspect(operation).await.unwrap().unwrap();
     assert_eq!(found.shown.summary.phase, Phase::Pending);
-    assert_eq!(pubkeys::get(&office.engine, &anna(), key.number).await.unwrap_err().status, 404);
+    assert_eq!(public_keys::get(&office.engine, &anna(), key.number).await.unwrap_err().status, 404);
     // The name is free at once, and the key can come back.
-    let back = pubkeys::create(&office.engine, &anna(), "key 1", &key_line(1)).await.unwrap();
+    let back = public_keys::create(&office.engine, &anna(), "key 1", &key_line(1)).await.unwrap();
     assert_eq!(back.number, key.number);
-    let busy = pubkeys::delete(&office.engine, &anna(), key.number).await.unwrap_err();
+    let busy = public_keys::delete(&office.engine, &anna(), key.number).await.unwrap_err();
     assert_eq!(busy.status, 409, "{busy:?}");
 }
 
@@ -101,13 +101,13 @@ async fn a_request_to_delete_a_key_calls_no_cloud() {
 async fn a_key_pair_that_others_use_or_that_cannot_be_reached_stays_with_a_warning() {
     let office = Office::open().await;
     let number = upload(&office).await;
-    let theirs = pubkeys::create(&office.engine, &bert(), "the same", &key_line(1)).await.unwrap();
+    let theirs = public_keys::create(&office.engine, &bert(), "the same", &key_line(1)).await.unwrap();
     let (_, warnings) = delete(&office, &anna(), number).await;
     assert!(warnings.len() == 1 && warnings[0].contains("may still be needed"), "{warnings:?}");
     assert_eq!(office.standing("key_pair").await, 1);
 
     delete(&office, &bert(), theirs.number).await;
-    let back = pubkeys::create(&office.engine, &anna(), "again", &key_line(1)).await.unwrap();
+    let back = public_keys::create(&office.engine, &anna(), "again", &key_line(1)).await.unwrap();
     office
         .call(
             Method::POST,
@@ -118,5 +118,5 @@ async fn a_key_pair_that_others_use_or_that_cannot_be_reached_stays_with_a_warni
     let (_, warnings) = delete(&office, &anna(), back.number).await;
     assert!(warnings.len() == 1 && warnings[0].contains("us-east-1"), "{warnings:?}");
     assert_eq!(office.standing("key_pair").await, 1);
-    assert_eq!(pubkeys::get(&office.engine, &anna(), back.number).await.unwrap_err().status, 404);
+    assert_eq!(public_keys::get(&office.engine, &anna(), back.number).await.unwrap_err().status, 404);
 }

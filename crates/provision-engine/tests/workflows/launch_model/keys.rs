@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ::launch::model::api_error::LaunchApiError;
 use ::launch::model::params::LaunchOwner;
-use ::launch::model::pubkeys::{self, Pubkey};
+use ::launch::model::public_keys::{self, StoredPublicKey};
 use engine::store::{MemoryStore, Store};
 use engine::{Clock, Engine};
 use testing::{Death, DyingStore, TestEngine, VirtualClock};
@@ -17,8 +17,8 @@ async fn create(
     who: &LaunchOwner,
     name: &str,
     number: u32,
-) -> Result<Pubkey, LaunchApiError> {
-    pubkeys::create(engine, who, name, &key_line(number)).await
+) -> Result<StoredPublicKey, LaunchApiError> {
+    public_keys::create(engine, who, name, &key_line(number)).await
 }
 
 /// An engine that has nothing to do but to keep keys.
@@ -30,17 +30,17 @@ fn keeper(store: Arc<dyn Store>, clock: &Arc<VirtualClock>) -> Engine {
 async fn a_key_is_kept_listed_and_deleted() {
     let office = Office::closed();
     let body = format!("  {} anna@laptop\n", key_line(1));
-    let first = pubkeys::create(&office.engine, &anna(), " laptop ", &body).await.unwrap();
+    let first = public_keys::create(&office.engine, &anna(), " laptop ", &body).await.unwrap();
     assert_eq!((first.record.name.as_str(), first.record.kind.as_str()), ("laptop", "ssh-ed25519"));
     assert_eq!(first.record.body, format!("{} anna@laptop", key_line(1)));
     let second = create(&office.engine, &anna(), "desktop", 2).await.unwrap();
-    assert_eq!(pubkeys::get(&office.engine, &anna(), first.number).await.unwrap(), first);
-    assert_eq!(pubkeys::get(&office.engine, &bert(), first.number).await.unwrap_err().status, 404);
-    let page = pubkeys::list(&office.engine, &anna(), 1, 1).await.unwrap();
+    assert_eq!(public_keys::get(&office.engine, &anna(), first.number).await.unwrap(), first);
+    assert_eq!(public_keys::get(&office.engine, &bert(), first.number).await.unwrap_err().status, 404);
+    let page = public_keys::list(&office.engine, &anna(), 1, 1).await.unwrap();
     assert_eq!((page.keys, page.total), (vec![second], 2));
-    pubkeys::delete(&office.engine, &anna(), first.number).await.unwrap();
-    assert_eq!(pubkeys::get(&office.engine, &anna(), first.number).await.unwrap_err().status, 404);
-    let again = pubkeys::delete(&office.engine, &anna(), first.number).await;
+    public_keys::delete(&office.engine, &anna(), first.number).await.unwrap();
+    assert_eq!(public_keys::get(&office.engine, &anna(), first.number).await.unwrap_err().status, 404);
+    let again = public_keys::delete(&office.engine, &anna(), first.number).await;
     assert_eq!(again.unwrap_err().status, 404);
     // The number stays with the key.
     let back = create(&office.engine, &anna(), "laptop", 1).await.unwrap();
@@ -61,7 +61,7 @@ async fn neither_a_key_nor_a_name_is_there_twice_in_one_organisation() {
     assert_eq!((same_name.status.as_u16(), same_name.field.as_deref()), (422, Some("name")));
     create(&office.engine, &bert(), "laptop", 1).await.unwrap();
     // A name is free once its key is gone.
-    pubkeys::delete(&office.engine, &anna(), first.number).await.unwrap();
+    public_keys::delete(&office.engine, &anna(), first.number).await.unwrap();
     create(&office.engine, &anna(), "laptop", 2).await.unwrap();
     assert_eq!(create(&office.engine, &anna(), "laptop", 1).await.unwrap_err().status, 422);
     create(&office.engine, &anna(), "old laptop", 1).await.unwrap();
@@ -77,7 +77,7 @@ async fn what_is_no_key_is_refused_with_its_field() {
         ("a", "ssh-ed25519 AAAA".to_owned(), &["body"]),
         ("", "-----BEGIN OPENSSH PRIVATE KEY-----".to_owned(), &["name", "body"]),
     ] {
-        let api_error = pubkeys::create(&office.engine, &anna(), name, &body).await.unwrap_err();
+        let api_error = public_keys::create(&office.engine, &anna(), name, &body).await.unwrap_err();
         assert_eq!(
             (api_error.status.as_u16(), fields(&api_error)),
             (400, expected.to_vec()),
@@ -111,7 +111,7 @@ async fn of_many_at_once_one_gets_the_name_and_one_gets_the_key() {
                     Err(api_error) => assert_eq!(api_error.status.as_u16(), 422, "{api_error:?}"),
                 }
             }
-            let listed = pubkeys::list(&office.engine, &who, 10, 0).await.unwrap();
+            let listed = public_keys::list(&office.engine, &who, 10, 0).await.unwrap();
             assert_eq!((made, listed.total), (1, 1), "round {round}");
         }
     }

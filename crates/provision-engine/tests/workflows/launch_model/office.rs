@@ -6,16 +6,16 @@ use std::time::Duration;
 
 use ::launch::api::types::NewParameters;
 use ::launch::model::accept::{self, AcceptedLaunch};
-use ::launch::model::accounts::{DefaultSource, SourceDirectory};
 use ::launch::model::api_error::LaunchApiError;
 use ::launch::model::cloud::ProviderKind;
 use ::launch::model::event_rate::EventRateLimit;
 use ::launch::model::form::LaunchForm;
 use ::launch::model::params::{LaunchOwner, RequestedImage};
-use ::launch::model::pubkeys::{self, Pubkey};
+use ::launch::model::public_keys::{self, StoredPublicKey};
+use ::launch::model::sources::{DefaultSource, SourceDirectory};
 use ::launch::model::{LaunchSettings, Launches};
 use ::launch::workflows::notice::{self, Notices};
-use ::launch::workflows::{pubkey_deletion, source_check};
+use ::launch::workflows::{public_key_deletion, source_check};
 use api::{Format as _, Insights};
 use base64::Engine as _;
 use engine::store::{MemoryStore, Store};
@@ -153,14 +153,14 @@ impl Office {
         accept::launch(&self.launches, &self.engine, who, None, form, key).await
     }
 
-    pub(crate) async fn new_key(&self, who: &LaunchOwner, number: u32) -> Pubkey {
+    pub(crate) async fn new_key(&self, who: &LaunchOwner, number: u32) -> StoredPublicKey {
         let name = format!("key {number}");
-        pubkeys::create(&self.engine, who, &name, &key_line(number)).await.unwrap()
+        public_keys::create(&self.engine, who, &name, &key_line(number)).await.unwrap()
     }
 
     /// A form that is in order, with a key that exists.
     pub(crate) async fn form(&self, who: &LaunchOwner) -> LaunchForm {
-        let listed = pubkeys::list(&self.engine, who, 1, 0).await.unwrap();
+        let listed = public_keys::list(&self.engine, who, 1, 0).await.unwrap();
         let key = match listed.keys.into_iter().next() {
             Some(key) => key,
             None => self.new_key(who, 1).await,
@@ -190,7 +190,7 @@ fn plan(
         .workflow(::launch::workflows::launch::plan(launches))
         .workflow(source_check::plan(launches))
         .workflow(notice::plan(notices))
-        .workflow(pubkey_deletion::plan(launches))
+        .workflow(public_key_deletion::plan(launches))
 }
 
 /// As quick as it goes without a turn of the clock.

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use ::kafka::KafkaOptions;
 use ::launch::model::Launches;
-use ::launch::model::accounts::{self, NewSource, SourceDirectory};
 use ::launch::model::cloud::{Access, ProviderKind};
+use ::launch::model::sources::{self, NewSource, SourceDirectory};
 use ::launch::workflows::notice::{Kafka, Notices};
 use ::launch::workflows::source_check::{self, CheckSource, SourceCheck};
 use ::sources::SourcesApi;
@@ -83,14 +83,14 @@ async fn a_look_says_whether_a_source_can_be_used_and_the_list_shows_it() {
         let arn = format!("arn:aws:iam::123456789012:role/{role}");
         let access = Access::Role { arn, external_id: None };
         let new = NewSource { name: role.into(), provider: ProviderKind::Aws, access };
-        let source = accounts::create(&office.launches, &office.engine, &anna(), &new).await.unwrap();
+        let source = sources::create(&office.launches, &office.engine, &anna(), &new).await.unwrap();
         let check = source_check::ask(&office.engine, &anna(), &source.id).await.unwrap();
         let ended = office.ended(check.operation).await;
         assert_eq!(ended.shown.summary.phase, Phase::Succeeded, "{:?}", ended.memory.last_error);
         let finding = record(&office, &source.id).await.finding.unwrap();
         assert_eq!(finding.is_available, reason.is_none());
         assert!(reason.is_none_or(|part| finding.reason.unwrap().contains(part)));
-        let listed = accounts::get(&office.launches, &anna(), &source.id).await.unwrap();
+        let listed = sources::get(&office.launches, &anna(), &source.id).await.unwrap();
         let status = if reason.is_none() { "available" } else { "unavailable" };
         assert_eq!(listed.status.as_deref(), Some(status));
     }

@@ -172,9 +172,8 @@ fn a_finished_operation_says_how_it_ended() {
         under_way(),
         vec![undo_reason("b", "quota"), finished(Phase::Undone, None, Some("quota"), &["a", "b"])],
     );
-    let told = case(Phase::Undone, bodies).reads(
-        "it is finished at 1970-01-01T00:00:06Z: it failed, and everything it made was taken back: quota",
-    );
+    let told = case(Phase::Undone, bodies)
+        .reads("it is finished at 1970-01-01T00:00:06Z: it failed, and everything it made was undone: quota");
     assert_eq!((told.blocking_step.as_deref(), told.left_over.len()), (Some("b"), 0));
     assert_eq!(told.what_you_can_do[0], format!("`provision-engine operations retry {ID}` starts it again"));
 }
@@ -192,7 +191,7 @@ fn an_undone_operation_says_what_it_could_not_put_back() {
         reason.ends_with("not everything could be put back: quota; the disk stays at 2048 MB"),
         "{reason}"
     );
-    assert!(!reason.contains("everything it made was taken back"), "{reason}");
+    assert!(!reason.contains("everything it made was undone"), "{reason}");
 }
 
 #[test]

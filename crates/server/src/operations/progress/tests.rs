@@ -11,6 +11,7 @@ pub(crate) fn inspection(phase: Phase, bodies: Vec<Body>) -> Inspection {
         (1..).zip(bodies).map(|(seq, body)| Event { seq, at: Timestamp(5_000_000), body }).collect();
     let is_running = phase == Phase::Running;
     let summary = Summary {
+        name: None,
         id: OperationId(Uuid::from_u128(1)),
         workflow: "test.letters".into(),
         tenant: "default".into(),

@@ -45,8 +45,12 @@ async fn a_proof_for_one_organisation_is_none_for_another() {
     fixture.azure.identity(&fixture.place()).await.unwrap();
     let other = account("other", SUBSCRIPTION);
     let place = CloudAccount { account: &other, ..fixture.place() };
-    let error = fixture.azure.prepare(&place, &request("tag", 1)).await.unwrap_err();
-    assert_eq!(error.code, "NotDelegated");
+    for refused in [
+        fixture.azure.prepare(&place, &request("tag", 1)).await.map(drop),
+        fixture.azure.image(&place, &image()).await.map(drop),
+    ] {
+        assert_eq!(refused.unwrap_err().code, "NotDelegated");
+    }
 }
 
 #[tokio::test]

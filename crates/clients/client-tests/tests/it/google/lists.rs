@@ -1,17 +1,19 @@
 //! Lists and single things, as Compute Engine writes them.
 
 use axum::response::IntoResponse;
-use client_tests::TestServer;
+use client_tests::{TestSandbox, TestServer};
 use cloud::{Architecture, Category, CloudImage, InstanceRequest, InstanceState, Provider};
 use google::{Google, Options};
 use serde_json::{Value, json};
 
 use super::fixture::{SandboxedGoogle, account, place};
 
-/// A cloud that gives a token and proves the project, and answers everything else with this.
+/// A cloud that gives a key and a token and proves the project, and answers everything else with this.
 async fn answering(answer: Value) -> (TestServer, Google) {
+    let key = TestSandbox::new().await.get("/gcp/key").await;
     let server = TestServer::start(move |arrival| {
         let body = match arrival.path.as_str() {
+            "/gcp/key" => key.clone(),
             "/gcp/token" => json!({"access_token": "ya29.t", "expires_in": "3599", "token_type": "Bearer"}),
             path if path.starts_with("/gcp/cloudresourcemanager") => {
                 json!({"labels": {"provision-engine-org": "default"}})

@@ -1,8 +1,8 @@
 //! Projects, images and networks of other organisations.
 
 use client_tests::TestSandbox;
-use cloud::{Category, CloudError, InstanceRequest, Provider};
-use google::{Google, Options};
+use cloud::{Category, CloudError, InstanceRequest, Page, Provider};
+use google::{Google, KeySource, Options, ServiceAccountKey};
 use serde_json::{Value, json};
 
 use super::fixture::{SandboxedGoogle, account, account_of, place, request};
@@ -18,6 +18,7 @@ async fn the_project_of_another_organisation_cannot_be_used() {
         let account = account_of(org, project);
         let refused = [
             fixture.google.identity(&place(&account)).await.map(drop),
+            fixture.google.templates(&place(&account), &Page { limit: 10, token: None }).await.map(drop),
             fixture.google.dry_run(&place(&account), &request("tag-1", 1)).await,
             fixture.google.create(&place(&account), &request("tag-1", 1), "key").await.map(drop),
         ];
@@ -91,9 +92,9 @@ async fn each_organisation_can_have_a_service_account_of_its_own() {
 async fn a_key_that_the_cloud_does_not_know_is_a_lack_of_permission() {
     let world = TestSandbox::new().await;
     let beside = Options::beside(&world.sandbox.url());
-    let mut key = beside.credentials.clone().unwrap();
+    let mut key = ServiceAccountKey::parse(&world.get("/gcp/key").await.to_string()).unwrap();
     key.key_id = "deleted".to_owned();
-    let google = Google::new(&Options { credentials: Some(key), ..beside.clone() }).unwrap();
+    let google = Google::new(&Options { credentials: Some(KeySource::Key(key)), ..beside.clone() }).unwrap();
     let error = google.identity(&place(&account())).await.unwrap_err();
     assert_eq!((error.category, error.code.as_str()), (Category::Permission, "invalid_grant"));
     let google = Google::new(&Options { credentials: None, ..beside.clone() }).unwrap();

@@ -6,8 +6,6 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use client_tests::TestSandbox;
-use engine::secret::ExposeSecret;
-use google::Options;
 use serde_json::json;
 use tokio::io::AsyncWriteExt;
 use tokio::process::Command;
@@ -30,10 +28,12 @@ fn python() -> PathBuf {
 #[tokio::test]
 async fn the_sdk_of_google_understands_the_sandbox() {
     let world = TestSandbox::new().await;
-    let key = Options::beside(&world.sandbox.url()).credentials.unwrap();
+    let key = world.get("/gcp/key").await;
     let given = json!({
         "sandbox": world.sandbox.url(),
-        "key": {"email": key.email, "key_id": key.key_id, "private_key": key.private_key.expose_secret()},
+        "key": {
+            "email": key["client_email"], "key_id": key["private_key_id"], "private_key": key["private_key"],
+        },
     });
     let mut script = Command::new(python())
         .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/google/sdk.py"))

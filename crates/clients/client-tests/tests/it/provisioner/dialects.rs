@@ -27,6 +27,7 @@ fn plain(instance_id: &str) -> ProvisionRuntimeInput {
     let mut input = runtime(instance_id);
     input.cluster_config.administrators = None;
     input.cluster_config.gardener_config.eu_access = None;
+    input.cluster_config.gardener_config.shoot_and_seed_same_region = None;
     input.kyma_config.as_mut().unwrap().profile = None;
     input
 }

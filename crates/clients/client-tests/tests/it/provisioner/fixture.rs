@@ -109,5 +109,6 @@ fn gardener(provider_specific_config: ProviderSpecificInput) -> GardenerConfigIn
         shoot_networking_filter_disabled: None,
         control_plane_failure_tolerance: None,
         eu_access: Some(true),
+        shoot_and_seed_same_region: Some(true),
     }
 }

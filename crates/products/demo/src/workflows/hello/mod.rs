@@ -1,4 +1,4 @@
-//! `demo.hello`: asks a greeter over HTTP, waits, writes a letter; all of it is taken back when it fails.
+//! `demo.hello`: asks a greeter over HTTP, waits, writes a letter; all of it is undone when it fails.
 
 mod greet;
 mod rest;
@@ -23,7 +23,7 @@ pub struct Params {
     /// How long the operation waits before it writes the letter.
     #[serde(default)]
     pub wait_ms: u64,
-    /// Whether it fails after that, to show how everything is taken back.
+    /// Whether it fails after that, to show how everything is undone.
     #[serde(default)]
     pub fail: bool,
 }
@@ -64,7 +64,7 @@ impl Workflow for Hello {
                 "wait_ms": {"type": "integer", "title": "Wait", "minimum": 0, "maximum": WAIT_MS_MAX, "default": 0,
                             "description": "How many milliseconds to wait before the letter is written"},
                 "fail": {"type": "boolean", "title": "Fail", "default": false,
-                         "description": "Whether it fails after that, to show how everything is taken back"},
+                         "description": "Whether it fails after that, to show how everything is undone"},
             },
         })
     }

@@ -18,7 +18,7 @@ use server::http::Failure;
     get, path = "/inventory/{id}", tag = "inventory", operation_id = "get_instance",
     params(("id" = String, Path, description = "The id of the instance in its cloud.")),
     responses(
-        (status = OK, body = InventoryInstance, description = "The machine."),
+        (status = OK, body = InventoryInstance, description = "The instance."),
         (status = NOT_FOUND, body = wire::Error, description = "No launch of this organisation made it."),
     )
 )]

@@ -1,4 +1,4 @@
-//! An instance that a user wants to be rid of, as it is shown.
+//! An instance that is being terminated, as the API shows it.
 
 use crate::workflows::termination::{TerminatedInstance, TerminationProgress};
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ use super::list::InventoryItem;
 pub struct InventoryInstance {
     #[serde(flatten)]
     pub item: InventoryItem,
-    /// Null unless a client asked for its end.
+    /// Null unless its termination was requested.
     pub termination: Option<Termination>,
 }
 

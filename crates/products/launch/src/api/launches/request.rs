@@ -8,7 +8,7 @@ use super::super::rights::Verb;
 use crate::api::error;
 use crate::api::types::{NewParameters, ProfileOptions};
 use crate::model::profile::{Profile, ProfileName};
-use crate::model::pubkeys;
+use crate::model::public_keys;
 
 /// The profile that a request means. A named one keeps the times that are configured.
 pub(super) fn profile(
@@ -59,6 +59,6 @@ pub(super) async fn keep_key(
     }
     principal.must("pubkey", Verb::Write)?;
     let (engine, who) = (&shared.app.engine, &principal.owner);
-    new.pubkey_id = Some(pubkeys::keep(engine, who, &key.name, &key.body).await?.number);
+    new.pubkey_id = Some(public_keys::keep(engine, who, &key.name, &key.body).await?.number);
     Ok(new)
 }

@@ -22,7 +22,7 @@ const WAIT_MAX: Duration = Duration::from_secs(60);
 /// A request that waits is answered this long before its time is over.
 const MARGIN: Duration = Duration::from_secs(2);
 
-/// Looks at a launch until it differs from what the client has, or the client's patience is over.
+/// Looks at a launch until it differs from what the client has, or the time of `wait` is over.
 pub(in crate::api) async fn look(
     shared: &LaunchState,
     principal: &TenantPrincipal,
@@ -44,7 +44,7 @@ pub(in crate::api) async fn look(
     }
 }
 
-/// `wait=30s`, or a number of seconds. Only a user who says what they have can wait for something else.
+/// `wait=30s`, or a number of seconds. It needs `If-None-Match`: without it there is nothing to differ from.
 fn patience(shared: &LaunchShared, asked: &QueryParams) -> Result<Duration, Failure> {
     let Some(text) = asked.text("wait")? else { return Ok(Duration::ZERO) };
     let seconds: u64 = text

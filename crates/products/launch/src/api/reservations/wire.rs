@@ -153,7 +153,7 @@ fn text(given: Option<&String>) -> String {
     given.cloned().unwrap_or_default()
 }
 
-fn pubkey_id(given: &LaunchParameters) -> Option<i64> {
+fn public_key_id(given: &LaunchParameters) -> Option<i64> {
     given.key.as_ref().map(|key| key.pubkey_id)
 }
 
@@ -173,7 +173,7 @@ impl AwsReservation {
     fn of(view: &View, given: &LaunchParameters) -> AwsReservation {
         AwsReservation {
             reservation_id: view.number,
-            pubkey_id: pubkey_id(given),
+            pubkey_id: public_key_id(given),
             source_id: given.source_id.clone(),
             image_id: image_id(view),
             amount: given.amount,
@@ -192,7 +192,7 @@ impl AzureReservation {
     fn of(view: &View, given: &LaunchParameters) -> AzureReservation {
         AzureReservation {
             reservation_id: view.number,
-            pubkey_id: pubkey_id(given),
+            pubkey_id: public_key_id(given),
             source_id: given.source_id.clone(),
             image_id: image_id(view),
             amount: given.amount,
@@ -210,7 +210,7 @@ impl GcpReservation {
     fn of(view: &View, given: &LaunchParameters) -> GcpReservation {
         GcpReservation {
             reservation_id: view.number,
-            pubkey_id: pubkey_id(given),
+            pubkey_id: public_key_id(given),
             source_id: given.source_id.clone(),
             image_id: image_id(view),
             amount: given.amount,

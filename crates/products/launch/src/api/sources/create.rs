@@ -1,7 +1,7 @@
 //! `POST /sources`
 
-use crate::model::accounts;
 use crate::model::cloud::Access;
+use crate::model::sources;
 use axum::Json;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
@@ -32,13 +32,13 @@ pub(in crate::api) async fn create_source(
     principal: TenantPrincipal,
     JsonBody(new): JsonBody<wire::NewSource>,
 ) -> Result<impl IntoResponse, Failure> {
-    let new = accounts::NewSource {
+    let new = sources::NewSource {
         provider: super::provider_named(&new.provider)?,
         name: new.name.clone(),
         access: access(new)?,
     };
     let launches = &shared.api_parts.launches;
-    let source = accounts::create(launches, &shared.app.engine, &principal.owner, &new).await?;
+    let source = sources::create(launches, &shared.app.engine, &principal.owner, &new).await?;
     let path = format!("{BASE}/sources/{}", source.id);
     Ok((
         StatusCode::CREATED,

@@ -1,6 +1,6 @@
 //! `DELETE /sources/{ID}`
 
-use crate::model::accounts;
+use crate::model::sources;
 use axum::extract::State;
 use axum::http::StatusCode;
 
@@ -27,6 +27,6 @@ pub(in crate::api) async fn delete_source(
     principal: TenantPrincipal,
     Name(id): Name,
 ) -> Result<StatusCode, Failure> {
-    accounts::delete(&shared.api_parts.launches, &shared.app.engine, &principal.owner, &id).await?;
+    sources::delete(&shared.api_parts.launches, &shared.app.engine, &principal.owner, &id).await?;
     Ok(StatusCode::NO_CONTENT)
 }

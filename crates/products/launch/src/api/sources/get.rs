@@ -1,6 +1,6 @@
 //! `GET /sources/{ID}`
 
-use crate::model::accounts;
+use crate::model::sources;
 use axum::Json;
 use axum::extract::State;
 
@@ -20,6 +20,6 @@ pub(in crate::api) async fn get_source(
     principal: TenantPrincipal,
     Name(id): Name,
 ) -> Result<Json<wire::Source>, Failure> {
-    let source = accounts::get(&shared.api_parts.launches, &principal.owner, &id).await?;
+    let source = sources::get(&shared.api_parts.launches, &principal.owner, &id).await?;
     Ok(Json(source.into()))
 }

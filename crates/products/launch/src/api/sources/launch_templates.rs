@@ -1,7 +1,7 @@
 //! `GET /sources/{ID}/launch_templates`
 
 use crate::model::cloud::Page;
-use crate::model::sources;
+use crate::model::source_access;
 use axum::Json;
 use axum::extract::State;
 
@@ -41,7 +41,8 @@ pub(in crate::api) async fn launch_templates(
     let paging = paging.at_most(LIMIT_MAX);
     let page = Page { limit: paging.limit, token: asked.text("token")?.map(str::to_owned) };
     let region = asked.text("region")?;
-    let found = sources::templates(&shared.api_parts.launches, &principal.owner, &id, region, &page).await?;
+    let found =
+        source_access::templates(&shared.api_parts.launches, &principal.owner, &id, region, &page).await?;
     let next = found.next.map(|token| paging.next_by_token(&token)).unwrap_or_default();
     let data = found.items.into_iter().map(|one| wire::Template { id: one.id, name: one.name }).collect();
     let links = wire::TokenLinks { previous: String::new(), next };

@@ -1,6 +1,6 @@
 //! `GET /sources`
 
-use crate::model::accounts;
+use crate::model::sources;
 use axum::Json;
 use axum::extract::State;
 
@@ -28,7 +28,7 @@ pub(in crate::api) async fn list_sources(
     paging: Paging,
 ) -> Result<Json<wire::SourceList>, Failure> {
     let provider = asked.text("provider")?.map(super::provider_named).transpose()?;
-    let all = accounts::list(&shared.api_parts.launches, &principal.owner, provider).await?;
+    let all = sources::list(&shared.api_parts.launches, &principal.owner, provider).await?;
     let metadata = paging.metadata(u64::try_from(all.len()).unwrap_or(u64::MAX));
     let data = paging.cut(all).map(wire::Source::from).collect();
     Ok(Json(wire::SourceList { data, metadata }))

@@ -1,6 +1,6 @@
 //! `GET /sources/{ID}/status`
 
-use crate::model::sources;
+use crate::model::source_access;
 use axum::extract::State;
 use axum::http::StatusCode;
 
@@ -26,6 +26,6 @@ pub(in crate::api) async fn source_status(
     principal: TenantPrincipal,
     Name(id): Name,
 ) -> Result<StatusCode, Failure> {
-    sources::status(&shared.api_parts.launches, &principal.owner, &id).await?;
+    source_access::status(&shared.api_parts.launches, &principal.owner, &id).await?;
     Ok(StatusCode::OK)
 }

@@ -1,11 +1,11 @@
 //! `GET /sources/{ID}/upload_info`
 
-use crate::model::sources;
+use crate::model::source_access;
 use axum::Json;
 use axum::extract::State;
 
 use super::super::principal::TenantPrincipal;
-use super::super::query::Name;
+use super::super::query::{Name, QueryParams};
 use super::super::{LaunchState, wire};
 use server::http::Failure;
 
@@ -14,7 +14,10 @@ use server::http::Failure;
 /// The Image Builder asks this.
 #[utoipa::path(
     get, path = "/sources/{ID}/upload_info", tag = "sources", operation_id = "getSourceUploadInfo",
-    params(("ID" = String, Path, description = "The id of the source.")),
+    params(
+        ("ID" = String, Path, description = "The id of the source."),
+        ("image_id" = Option<String>, Query, description = "An image of the cloud; `region` then says where it is."),
+    ),
     responses(
         (status = OK, body = wire::UploadInfo, description = "The account."),
         (status = NOT_IMPLEMENTED, body = wire::Error, description = "The cloud cannot be reached from here."),
@@ -25,6 +28,8 @@ pub(in crate::api) async fn upload_info(
     State(shared): State<LaunchState>,
     principal: TenantPrincipal,
     Name(id): Name,
+    asked: QueryParams,
 ) -> Result<Json<wire::UploadInfo>, Failure> {
-    Ok(Json(sources::upload_info(&shared.api_parts.launches, &principal.owner, &id).await?.into()))
+    let (launches, image) = (&shared.api_parts.launches, asked.text("image_id")?);
+    Ok(Json(source_access::upload_info(launches, &principal.owner, &id, image).await?.into()))
 }

@@ -1,6 +1,6 @@
 //! `GET /sources/{ID}/validate_permissions`
 
-use crate::model::sources;
+use crate::model::source_access;
 use axum::Json;
 use axum::extract::State;
 
@@ -11,7 +11,8 @@ use server::http::Failure;
 
 /// Whether a source lets us do all that a launch needs.
 ///
-/// Everything is tried that leaves nothing behind; what policies say is not read.
+/// At AWS everything is tried that leaves nothing behind; what policies say is not read. Azure and Google say which
+/// permissions they give.
 #[utoipa::path(
     get, path = "/sources/{ID}/validate_permissions", tag = "sources", operation_id = "validate_permissions",
     params(
@@ -31,11 +32,10 @@ pub(in crate::api) async fn validate_permissions(
     asked: QueryParams,
 ) -> Result<Json<wire::Validity>, Failure> {
     let region = asked.text("region")?;
-    let found = sources::permissions(&shared.api_parts.launches, &principal.owner, &id, region).await?;
-    let texts = |actions: &[&str]| actions.iter().map(|action| (*action).to_owned()).collect();
+    let found = source_access::permissions(&shared.api_parts.launches, &principal.owner, &id, region).await?;
     Ok(Json(wire::Validity {
         valid: found.is_valid(),
-        missing_entities: texts(&found.missing),
-        unproven_entities: texts(&found.unproven),
+        missing_entities: found.missing,
+        unproven_entities: found.unproven,
     }))
 }

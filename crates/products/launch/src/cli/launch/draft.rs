@@ -1,4 +1,4 @@
-//! A launch as far as a user has said what it shall be.
+//! A launch as far as flags and answers describe it.
 
 use std::fmt;
 
@@ -126,7 +126,7 @@ impl Draft {
         needed.into_iter().filter_map(|(what, is_missing)| is_missing.then_some(what)).collect()
     }
 
-    /// For the user who cannot be asked: the flags that say it.
+    /// The missing flags, where there is no terminal to ask on.
     pub(super) fn must_be_whole(&self) -> Result<()> {
         let missing = self.missing();
         if missing.is_empty() {
@@ -146,7 +146,9 @@ impl Draft {
         if let Some(image) = &self.image {
             let source = request.parameters.as_ref().map(|parameters| parameters.source_id.as_str());
             let source = source.or(self.shared_with.as_deref()).filter(|source| !source.is_empty());
-            request.image = image.finish(client, &request.provider, source).await?;
+            let group =
+                request.parameters.as_ref().and_then(|parameters| parameters.resource_group.as_deref());
+            request.image = image.finish(client, &request.provider, source, group).await?;
         }
         Ok(request)
     }

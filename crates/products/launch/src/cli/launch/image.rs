@@ -7,6 +7,7 @@ use crate::model::cloud::ProviderKind;
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
+use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use crate::client::LaunchClient;
@@ -35,7 +36,7 @@ pub(super) struct ImageArgs {
     /// With --distribution: what to call the image
     #[arg(long, value_name = "NAME", requires = "distribution")]
     image_name: Option<String>,
-    /// With --distribution: an account that may start the image [default at AWS: the one of --source]
+    /// With --distribution: an account that may start the image [default: what --source needs]
     #[arg(long = "share-with", value_name = "ACCOUNT", requires = "distribution")]
     share_with: Vec<String>,
 }
@@ -116,12 +117,14 @@ impl ImageDraft {
         ImageDraft::Ready(NewImage { compose_id: Some(id.to_string()), ..NewImage::default() })
     }
 
-    /// As it is sent. An image that is built is shared with the account that launches it.
+    /// As it is sent. An image that is built goes where the account that launches it can start it: it is shared with it,
+    /// or put into a resource group, the named one or the first of the account.
     pub(super) async fn finish(
         &self,
         client: &LaunchClient,
         provider: &str,
         source: Option<&str>,
+        group: Option<&str>,
     ) -> Result<NewImage> {
         let build = match self {
             ImageDraft::Ready(image) => return Ok(image.clone()),
@@ -129,23 +132,25 @@ impl ImageDraft {
         };
         let kind: ProviderKind = provider.parse().map_err(anyhow::Error::msg)?;
         let spec = &kind.spec().build;
-        let Some(image_type) = spec.image_types.first().filter(|_| spec.upload_options.is_empty()) else {
-            bail!(
-                "--distribution cannot say all that an image for {provider} needs: give the whole request with --build FILE"
-            );
+        let Some(image_type) = spec.image_types.first() else {
+            bail!("no image can be built for {provider}: name one with --image ID");
         };
-        let accounts = match source {
-            _ if !build.share_with.is_empty() || spec.shared_account.is_none() => build.share_with.clone(),
+        let options = match source {
+            _ if !build.share_with.is_empty() && spec.upload_options.is_empty() => {
+                Map::from_iter([("share_with_accounts".to_owned(), build.share_with.clone().into())])
+            }
             None => bail!("who may start the image? Give --source ID or --share-with ACCOUNT"),
             Some(source) => {
-                let info = client.upload_info(source).await?;
-                let account = info.aws.map(|aws| aws.account_id).filter(|id| !id.is_empty());
-                let account = account
-                    .with_context(|| format!("source {source} has no account: give --share-with ACCOUNT"))?;
-                vec![account]
+                let mut options = client.upload_info(source, None).await?.upload_options;
+                let group = group.filter(|_| spec.upload_options.contains(&"resource_group"));
+                options.extend(group.map(|group| ("resource_group".to_owned(), group.into())));
+                if let Some(missing) = spec.upload_options.iter().find(|name| !options.contains_key(**name)) {
+                    bail!("source {source} names no {missing} for the image: make one, or give --build FILE");
+                }
+                options
             }
         };
-        let build = serde_json::to_value(build.request(image_type, provider, &accounts));
+        let build = serde_json::to_value(build.request(image_type, provider, &options));
         let build = build.context("cannot write the request")?;
         Ok(NewImage { build: Some(build), ..NewImage::default() })
     }
@@ -177,7 +182,7 @@ impl BuildDraft {
         &'a self,
         image_type: &'a str,
         kind: &'a str,
-        accounts: &'a [String],
+        options: &'a Map<String, Value>,
     ) -> ComposeRequest<'a> {
         ComposeRequest {
             distribution: &self.distribution,
@@ -185,10 +190,7 @@ impl BuildDraft {
             image_requests: [ImageRequest {
                 architecture: self.arch.as_str(),
                 image_type,
-                upload_request: UploadRequest {
-                    kind,
-                    options: UploadOptions { share_with_accounts: accounts },
-                },
+                upload_request: UploadRequest { kind, options },
             }],
             customizations: Some(Customizations { packages: &self.packages })
                 .filter(|_| !self.packages.is_empty()),
@@ -218,13 +220,7 @@ struct ImageRequest<'a> {
 struct UploadRequest<'a> {
     #[serde(rename = "type")]
     kind: &'a str,
-    options: UploadOptions<'a>,
-}
-
-#[derive(Serialize)]
-struct UploadOptions<'a> {
-    #[serde(skip_serializing_if = "<[String]>::is_empty")]
-    share_with_accounts: &'a [String],
+    options: &'a Map<String, Value>,
 }
 
 #[derive(Serialize)]
@@ -241,7 +237,8 @@ mod tests {
     #[test]
     fn a_request_has_what_was_named_and_nothing_else() {
         let build = BuildDraft { distribution: "rhel-9".into(), ..BuildDraft::default() };
-        let bare = serde_json::to_value(build.request("aws", "aws", &["1".into()])).unwrap();
+        let shared = Map::from_iter([("share_with_accounts".to_owned(), json!(["1"]))]);
+        let bare = serde_json::to_value(build.request("aws", "aws", &shared)).unwrap();
         let expected = json!({"distribution": "rhel-9", "image_requests": [{
             "architecture": "x86_64", "image_type": "aws",
             "upload_request": {"type": "aws", "options": {"share_with_accounts": ["1"]}},
@@ -253,7 +250,7 @@ mod tests {
             image_name: Some("web".into()),
             ..build
         };
-        let full = serde_json::to_value(build.request("gcp", "gcp", &[])).unwrap();
+        let full = serde_json::to_value(build.request("gcp", "gcp", &Map::new())).unwrap();
         assert_eq!(full["image_requests"][0]["architecture"], "aarch64");
         assert_eq!(
             full["image_requests"][0]["upload_request"],

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::api::types::NewParameters;
-use crate::api::wire::{NewPubkey, Pubkey};
+use crate::api::wire::{NewPublicKey, PublicKeyResponse};
 use crate::model::cloud::ProviderKind;
 use anyhow::{Result, bail};
 
@@ -22,7 +22,7 @@ pub(super) enum KeyChoice {
         id: i64,
     },
     /// The server keeps it if it does not yet.
-    New(NewPubkey),
+    New(NewPublicKey),
 }
 
 impl KeyChoice {
@@ -53,7 +53,7 @@ impl KeyChoice {
     }
 }
 
-pub(crate) fn key_in_file(flag: &str, path: &str, name: Option<&str>) -> Result<NewPubkey> {
+pub(crate) fn key_in_file(flag: &str, path: &str, name: Option<&str>) -> Result<NewPublicKey> {
     let text = app::given::text(flag, path)?;
     let body = text.trim().to_owned();
     if body.contains("PRIVATE KEY") {
@@ -63,15 +63,15 @@ pub(crate) fn key_in_file(flag: &str, path: &str, name: Option<&str>) -> Result<
         bail!("{flag}: {path} must hold one public key of OpenSSH on one line");
     }
     let name = name.map_or_else(|| name_for(&body, path), str::to_owned);
-    Ok(NewPubkey { name, body })
+    Ok(NewPublicKey { name, body })
 }
 
 /// The key with this name, if the server keeps one.
-pub(crate) async fn named(client: &LaunchClient, name: &str) -> Result<Option<Pubkey>> {
+pub(crate) async fn named(client: &LaunchClient, name: &str) -> Result<Option<PublicKeyResponse>> {
     let mut offset = 0;
     for _ in 0..PAGES_MAX {
         let query = [("limit", PAGE_MAX.to_string()), ("offset", offset.to_string())];
-        let page = client.pubkeys(&query).await?;
+        let page = client.public_keys(&query).await?;
         let has_more = page.has_more(offset);
         offset += page.data.len();
         if let Some(key) = page.data.into_iter().find(|key| key.name == name) {
@@ -138,7 +138,7 @@ mod tests {
         assert!(read("one\ntwo\n").unwrap_err().contains("one public key"));
         assert!(read("").unwrap_err().contains("one public key"));
         let key = read("ssh-ed25519 AAAA ada\n").unwrap();
-        assert_eq!(key, NewPubkey { name: "mine".into(), body: "ssh-ed25519 AAAA ada".into() });
+        assert_eq!(key, NewPublicKey { name: "mine".into(), body: "ssh-ed25519 AAAA ada".into() });
         let mut parameters = NewParameters { pubkey_id: Some(7), ..NewParameters::default() };
         KeyChoice::New(key.clone()).lay_over(&mut parameters);
         assert!(parameters == NewParameters { pubkey: Some(key), ..NewParameters::default() });

@@ -13,7 +13,7 @@ pub(crate) struct ParameterArgs {
     /// The account to launch in; `sources list` shows them
     #[arg(long, value_name = "ID")]
     pub(super) source: Option<String>,
-    /// The region [default: the one in which images are built]
+    /// The region [default: where the image is, or the one in which images are built]
     #[arg(long)]
     region: Option<String>,
     /// The instance type, such as t3.small; `instance-types` lists them
@@ -28,7 +28,7 @@ pub(crate) struct ParameterArgs {
     /// What to call the instances
     #[arg(long)]
     name: Option<String>,
-    /// The public key that lets you in: its name, its id, or a file, which is kept if it is not yet
+    /// Your public key: its name, its id, or a file, which is saved if it is new
     #[arg(long, value_name = "KEY")]
     key: Option<String>,
     /// What to call a key that is new [default: its comment]
@@ -46,7 +46,7 @@ pub(crate) struct ParameterArgs {
     /// A security group for every instance; may be repeated
     #[arg(long = "security-group", value_name = "ID")]
     security_groups: Vec<String>,
-    /// Azure: the resource group to launch in [default: one that is made for the launch]
+    /// Azure: the resource group to launch in [default: one that is created for the launch]
     #[arg(long, value_name = "NAME")]
     resource_group: Option<String>,
 }

@@ -14,7 +14,7 @@ use app::prompt::{Asker, Choice, Picked};
 
 /// What fits on a screen.
 const SHOWN_MAX: usize = 12;
-/// What the hosted service never let any user exceed; the server may allow less.
+/// The limit of the hosted service; the server may allow less.
 const COUNT_MAX: u32 = 45;
 /// New accounts may have no more processors than this at once.
 const VCPUS_WARNED: u64 = 32;
@@ -52,7 +52,7 @@ impl<'a> Wizard<'a> {
             self.source().await?;
         }
         if !self.draft.is_deferred() {
-            self.region()?;
+            self.region().await?;
         }
         if missing.contains(&Missing::Type) {
             self.instance_type().await?;
@@ -156,13 +156,25 @@ impl<'a> Wizard<'a> {
         Ok(())
     }
 
-    fn region(&mut self) -> Result<()> {
+    async fn region(&mut self) -> Result<()> {
         if self.draft.parameters().region.is_none() {
-            let home = self.home();
+            let home = self.image_region().await.unwrap_or_else(|| self.home());
             let region = self.asker.line("Region", Some(&home))?;
             self.draft.parameters().region = Some(region.unwrap_or(home));
         }
         Ok(())
+    }
+
+    /// Where the image is, or will be, if it can be launched nowhere else. A server that does not say so has the last
+    /// word when the launch is sent.
+    async fn image_region(&mut self) -> Option<String> {
+        let source = self.draft.parameters().source_id.clone();
+        let image = match self.draft.image.as_ref()? {
+            ImageDraft::Build(_) => None,
+            ImageDraft::Ready(image) => Some(image.id.clone()?),
+        };
+        let info = self.client.upload_info(&source, image.as_deref()).await;
+        info.ok()?.region
     }
 
     /// Where the Image Builder puts images.
@@ -222,7 +234,7 @@ impl<'a> Wizard<'a> {
 
     async fn key(&mut self) -> Result<()> {
         let files = own(&self.draft.request.provider);
-        let kept = self.client.pubkeys(&[("limit", SHOWN_MAX.to_string())]).await?.data;
+        let kept = self.client.public_keys(&[("limit", SHOWN_MAX.to_string())]).await?.data;
         let own = files.iter().map(|path| Choice { key: path.display().to_string(), about: String::new() });
         let known =
             kept.iter().map(|key| Choice { key: key.name.clone(), about: format!("{}, kept", key.kind) });

@@ -18,7 +18,7 @@ Examples:
   provision-engine launches cancel ID --wait
   provision-engine launches cancel ID --terminate --yes --wait";
 
-/// Give a launch up and take back what it made
+/// Cancel a launch and undo what it created
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct CancelArgs {

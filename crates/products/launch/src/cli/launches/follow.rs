@@ -38,7 +38,7 @@ pub(super) struct WaitArgs {
 }
 
 impl WaitArgs {
-    /// Sees what was asked of a launch through to its end, if a user waits for that.
+    /// Waits until a control request of a launch has ended, with `--wait`.
     pub(super) async fn see_through(
         &self,
         global: &Global,

@@ -4,11 +4,12 @@ use crate::api::images::{Image, ImageList};
 use askama::Template;
 use axum::extract::Query;
 use axum::response::Response;
+use cloud::ProviderKind;
 use serde::Deserialize;
 
 use super::super::launches::view::{stage, when};
 use super::super::new::field::sentence;
-use super::super::new::image::title;
+use super::super::new::image::{cloud_of, title};
 use super::super::{LAUNCH, may_launch};
 use console::list::{Filtered, ListPosition};
 use console::parts::{Chip, Icon, Pager, Tone};
@@ -72,10 +73,10 @@ impl Filtered for Filters {
     }
 
     async fn rows(&self, signed_in: &SignedIn) -> Result<Rows, PageError> {
-        let place = ListPosition::new(&self.cursor, SHOWN);
-        let at = format!("{LAUNCH}/images?limit={SHOWN}&offset={}", place.offset);
+        let position = ListPosition::new(&self.cursor, SHOWN);
+        let at = format!("{LAUNCH}/images?limit={SHOWN}&offset={}", position.offset);
         let found: ImageList = signed_in.api.get(&at).await?;
-        let pager = self.pager(place.next(found.metadata.total).as_deref());
+        let pager = self.pager(position.next(found.metadata.total).as_deref());
         let rows = found.data.into_iter().filter(|image| self.fits(image)).collect();
         Ok(Rows { rows, is_filtered: !self.is_none(), may_launch: may_launch(signed_in), pager })
     }
@@ -99,10 +100,14 @@ fn percent(image: &Image) -> Option<u32> {
     Some(progress.done * 100 / progress.total)
 }
 
-/// Whether an instance of AWS can be made from it.
+/// Whether an instance can be made from it in one of the clouds.
 fn fits(image: &Image) -> bool {
-    let is_aws = image.image_type.as_deref().is_some_and(|kind| ["aws", "ami"].contains(&kind));
-    is_aws && image.status.as_deref().is_some_and(|status| status != "failure")
+    cloud_of(image).is_some()
+}
+
+/// What it is made for: the cloud, or the type where no cloud starts it.
+fn made_for(image_type: &str) -> &str {
+    ProviderKind::of_image_type(image_type).map_or(image_type, |cloud| cloud.spec().title)
 }
 
 #[cfg(test)]
@@ -123,7 +128,9 @@ mod tests {
     #[test]
     fn only_what_can_be_launched_is_offered() {
         assert!(fits(&image("success", "ami")) && fits(&image("building", "aws")));
-        assert!(!fits(&image("failure", "aws")) && !fits(&image("success", "vhd")));
+        assert!(fits(&image("success", "vhd")) && fits(&image("success", "gcp")));
+        assert!(!fits(&image("failure", "aws")) && !fits(&image("success", "guest-image")));
+        assert_eq!([made_for("vhd"), made_for("gcp"), made_for("wsl")], ["Azure", "Google Cloud", "wsl"]);
     }
 
     #[test]

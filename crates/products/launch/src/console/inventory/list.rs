@@ -5,10 +5,11 @@ use askama::Template;
 use axum::extract::Query;
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
-use cloud::ssh_command;
+use cloud::spec::title as cloud;
+use cloud::{ProviderKind, ssh_command};
 
-use super::super::launches::view::{is_gone, machine, stage, when};
-use super::super::new::place::REGIONS;
+use super::super::launches::view::{is_gone, machine, short_id, stage, when};
+use super::super::new::region::regions;
 use super::super::{may_control, may_launch};
 use super::filter::{Filters, find};
 use super::sheet;
@@ -108,6 +109,11 @@ impl Filtered for Filters {
             rows: found.items.into_iter().map(row).collect(),
         })
     }
+}
+
+/// The regions of all clouds.
+fn all_regions() -> impl Iterator<Item = &'static str> {
+    ProviderKind::clouds().flat_map(regions)
 }
 
 fn row(item: InventoryItem) -> InventoryRow {

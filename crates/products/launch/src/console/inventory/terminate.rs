@@ -11,8 +11,8 @@ use console::{Fields, Flash, SignedIn, confirm, path};
 pub(super) async fn terminate(signed_in: SignedIn, Path(id): Path<String>, fields: Fields) -> Response {
     if !confirm::is_confirmed(&fields) {
         let question = format!("Terminate {id}? What is on it is lost.");
-        let place = Filters::AT;
-        return confirm::page(&signed_in, &super::SECTION, &question, "Terminate", place, &fields);
+        let back = Filters::AT;
+        return confirm::page(&signed_in, &super::SECTION, &question, "Terminate", back, &fields);
     }
     let answer = signed_in.api.delete(&format!("{LAUNCH}/inventory/{}", path::part(&id))).await;
     let back = format!("{}{}", Filters::AT, path::query([("text", id.as_str())]));

@@ -20,8 +20,8 @@ fn action(verb: &str) -> Option<LaunchAction> {
     Some(match verb {
         "cancel" => harm(
             "cancel",
-            "It is being cancelled. What it made is taken back.",
-            "Cancel this launch? What it made is taken back.",
+            "It is being cancelled. What it made is undone.",
+            "Cancel this launch? What it made is undone.",
             "Cancel the launch",
         ),
         "terminate" => harm(
@@ -31,7 +31,7 @@ fn action(verb: &str) -> Option<LaunchAction> {
             "Terminate",
         ),
         "retry" => action("retry", "It begins again."),
-        "cleanup" => action("cleanup", "What is left over is being taken back."),
+        "cleanup" => action("cleanup", "What is left over is being undone."),
         "detach" => action("detach", "You have left it."),
         _ => return None,
     })

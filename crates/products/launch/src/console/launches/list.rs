@@ -5,6 +5,7 @@ use askama::Template;
 use axum::extract::Query;
 use axum::response::Response;
 use cloud::ProviderKind;
+use cloud::spec::title as cloud;
 use serde::Deserialize;
 
 use super::super::{LAUNCH, may_launch};
@@ -21,7 +22,10 @@ const STATES: [(&str, &str); 4] = [
     ("failed", "failed or cancelled"),
     ("dirty", "failed, not clean"),
 ];
-const PROVIDERS: &[&str] = &ProviderKind::NAMES;
+/// As the API names them, and as people do.
+fn providers() -> impl Iterator<Item = (&'static str, &'static str)> {
+    ProviderKind::NAMES.into_iter().map(|name| (name, cloud(name)))
+}
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
@@ -70,8 +74,8 @@ impl Filtered for Filters {
     }
 
     async fn rows(&self, signed_in: &SignedIn) -> Result<Rows, PageError> {
-        let place = ListPosition::new(&self.cursor, SHOWN);
-        let (limit, offset) = (SHOWN.to_string(), place.offset.to_string());
+        let position = ListPosition::new(&self.cursor, SHOWN);
+        let (limit, offset) = (SHOWN.to_string(), position.offset.to_string());
         let query = self.with(&[("limit", &limit), ("offset", &offset)]);
         let found: LaunchList = signed_in.api.get(&format!("{LAUNCH}/launches{query}")).await?;
         let total = found.metadata.total;
@@ -80,7 +84,7 @@ impl Filtered for Filters {
             total,
             is_filtered: !self.is_none(),
             may_launch: may_launch(signed_in),
-            pager: self.pager(place.next(total).as_deref()),
+            pager: self.pager(position.next(total).as_deref()),
         })
     }
 }

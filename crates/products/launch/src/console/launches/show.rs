@@ -5,13 +5,14 @@ use askama::Template;
 use axum::extract::Path;
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
+use cloud::{ProviderKind, ProviderSpec};
 use engine::OperationId;
 use uuid::Uuid;
 
 use super::super::inventory::sheet;
 use super::super::new::field::sentence;
 use super::super::{LAUNCH, may_control, may_launch};
-use super::view::{self, InstanceRow, StepLine, stage, when};
+use super::view::{self, InstanceRow, StepLine, short_id, stage, when};
 use console::live::{LiveTopic, OpenPage, Picture, stream};
 use console::{ApiClient, CsrfToken, PageError, Shell, SignedIn, path};
 
@@ -144,7 +145,7 @@ impl LaunchPart {
     }
 
     fn can_edit(&self) -> bool {
-        self.rights.launches && self.is_bad() && self.launch.provider == "aws"
+        self.rights.launches && self.is_bad() && self.spec().is_some_and(|spec| spec.source.is_some())
     }
 
     fn can_terminate(&self) -> bool {
@@ -166,18 +167,28 @@ impl LaunchPart {
         self.launch.steps.iter().filter(is_back).map(|step| step.title.as_str()).collect()
     }
 
+    /// The words of the cloud.
+    fn spec(&self) -> Option<&'static ProviderSpec> {
+        Some(self.launch.provider.parse::<ProviderKind>().ok()?.spec())
+    }
+
     fn facts(&self) -> Vec<(&'static str, String)> {
+        let spec = self.spec().unwrap_or(ProviderKind::Noop.spec());
+        let form = &spec.form;
         let of = |label: &'static str, name: &str| Some((label, self.launch.parameter(name)?));
         let all = [
+            Some(("Cloud", spec.title.to_owned())),
             Some(("Image", view::image(&self.launch))),
             of("Account", "source_id"),
-            of("Region", "region"),
-            of("Instance type", "instance_type"),
+            of(form.region.label, "region"),
+            of(form.instance_type.label, "instance_type"),
             of("Launch template", "launch_template_id"),
             of("Count", "amount"),
             of("Name", "name"),
             of("Public key", "key"),
+            of(form.subnet.label, "subnet"),
+            of(form.resource_group.label, "resource_group"),
         ];
-        all.into_iter().flatten().collect()
+        all.into_iter().flatten().filter(|(label, value)| !label.is_empty() && !value.is_empty()).collect()
     }
 }

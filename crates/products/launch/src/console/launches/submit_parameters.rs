@@ -1,7 +1,7 @@
 //! `/console/launches/{id}/parameters`: where and how, for a launch that was asked for without it.
 
 use crate::api::types::LaunchImage;
-use crate::api::wire::Pubkey;
+use crate::api::wire::PublicKeyResponse;
 use askama::Template;
 use axum::extract::Path;
 use axum::http::StatusCode;
@@ -9,7 +9,7 @@ use axum::response::Response;
 
 use super::super::LAUNCH;
 use super::super::new::draft::Draft;
-use super::super::new::place::{REGIONS, RegionChoices};
+use super::super::new::region::RegionChoices;
 use super::super::new::step::WizardStep;
 use super::super::new::wizard::Wizard;
 use super::super::new::{check, key, request};
@@ -22,14 +22,17 @@ struct ParametersPage {
     csrf: CsrfToken,
     id: String,
     wizard: Wizard,
-    place: RegionChoices,
-    keys: Vec<Pubkey>,
+    choices: RegionChoices,
+    keys: Vec<PublicKeyResponse>,
 }
 
 pub(super) async fn form(signed_in: SignedIn, Path(id): Path<String>) -> Response {
     let mut draft = Draft::new();
     match find(&signed_in.api, &id).await {
         Ok(launch) => {
+            if let Ok(cloud) = launch.provider.parse() {
+                draft.choose_cloud(cloud);
+            }
             draft.set("image", "build");
             if let LaunchImage::Build { architecture, .. } = &launch.image {
                 draft.set("architecture", architecture);
@@ -62,7 +65,7 @@ pub(super) async fn submit_parameters(
             let field_errors: Vec<FormError> = page_error
                 .field_errors
                 .into_iter()
-                .map(|field_error| request::place(field_error, &draft))
+                .map(|field_error| request::field_of_page(field_error, &draft))
                 .collect();
             let wizard = Wizard { field_errors, note, typed: fields, ..Wizard::at(WizardStep::Where, draft) };
             draw(&signed_in, id, wizard).await
@@ -74,15 +77,18 @@ async fn draw(signed_in: &SignedIn, id: String, mut wizard: Wizard) -> Response 
     let is_good = wizard.field_errors.is_empty() && wizard.note.is_none();
     let status = if is_good { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY };
     let found = async {
-        let mut place = RegionChoices::find(&mut wizard, &signed_in.api).await?;
-        place.again = format!("/console/launches/{}/parameters", path::part(&id));
+        let mut choices = RegionChoices::find(&mut wizard, &signed_in.api).await?;
+        choices.again = format!("/console/launches/{}/parameters", path::part(&id));
         let keys = key::keys(&mut wizard, &signed_in.api).await?;
-        Ok::<_, PageError>((place, keys))
+        Ok::<_, PageError>((choices, keys))
     };
     match found.await {
-        Ok((place, keys)) => {
+        Ok((choices, keys)) => {
             let shell = Shell::new(signed_in, &super::SECTION, "Where to launch it");
-            shell.page_with(status, &ParametersPage { csrf: signed_in.csrf.clone(), id, wizard, place, keys })
+            shell.page_with(
+                status,
+                &ParametersPage { csrf: signed_in.csrf.clone(), id, wizard, choices, keys },
+            )
         }
         Err(page_error) => page_error.page(signed_in),
     }

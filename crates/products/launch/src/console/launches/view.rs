@@ -143,11 +143,16 @@ pub(crate) fn title(launch: &Launch) -> String {
     launch.parameter("name").unwrap_or_else(|| format!("Launch {}", launch.reservation_id))
 }
 
+/// The end of an id that is a path, as those of Azure are.
+pub(crate) fn short_id(id: &str) -> &str {
+    id.rsplit('/').next().unwrap_or(id)
+}
+
 /// What an image is called on these pages.
 pub(crate) fn image(launch: &Launch) -> String {
     match &launch.image {
         LaunchImage::None => "of the template".to_owned(),
-        LaunchImage::Cloud { id } => id.clone(),
+        LaunchImage::Cloud { id } => short_id(id).to_owned(),
         LaunchImage::Compose { id } => id.to_string(),
         LaunchImage::Build { distribution, image_name, .. } => {
             let names =

@@ -10,7 +10,7 @@ use super::super::{LAUNCH, may_launch};
 use super::draft::Draft;
 use super::go::{kept, sent};
 use super::step::WizardStep;
-use super::wizard::place;
+use super::wizard::step_path;
 use super::{image, preset};
 use console::{ApiClient, Flash, PageError, SignedIn, path, see_other};
 
@@ -33,7 +33,7 @@ pub(super) async fn begin(signed_in: SignedIn, Query(asked): Query<StartQuery>) 
         let NewDraft { mut draft, step, note } = start(&signed_in, asked).await?;
         preset::fill(&mut draft, &signed_in).await;
         signed_in.save_draft(draft.id(), &draft.pairs()).await?;
-        Ok::<_, PageError>((place(step, &draft), note))
+        Ok::<_, PageError>((step_path(step, &draft), note))
     };
     match begun.await {
         Ok((at, Some(note))) => Flash::good(note).at(&at),
@@ -71,6 +71,9 @@ async fn start(signed_in: &SignedIn, asked: StartQuery) -> Result<NewDraft, Page
         return Ok(NewDraft { draft, step: WizardStep::Image, note });
     }
     if let Some(id) = asked.compose {
+        if let Some(cloud) = image::cloud_of_id(api, &id).await {
+            draft.choose_cloud(cloud);
+        }
         draft.set("image", "ready");
         draft.set("compose_id", &id);
         learn(&mut draft, api).await;
@@ -87,7 +90,7 @@ pub(super) async fn learn(draft: &mut Draft, api: &ApiClient) {
     if !draft.is("image", "ready") {
         return;
     }
-    let images = image::fitting(api).await.unwrap_or_default();
+    let images = image::fitting(api, draft.provider()).await.unwrap_or_default();
     let found = images.into_iter().find(|image| image.id.to_string() == draft.get("compose_id"));
     draft.set("architecture", found.and_then(|image| image.architecture).as_deref().unwrap_or_default());
 }
@@ -96,6 +99,9 @@ pub(super) async fn learn(draft: &mut Draft, api: &ApiClient) {
 fn again(draft: &mut Draft, launch: &Launch) -> Option<String> {
     let built = launch.build.as_ref().filter(|build| build.status == "success");
     let mut note = None;
+    if let Ok(cloud) = launch.provider.parse() {
+        draft.choose_cloud(cloud);
+    }
     match (&launch.image, built) {
         (LaunchImage::None, _) => {}
         (LaunchImage::Cloud { id }, _) => {
@@ -121,7 +127,16 @@ fn again(draft: &mut Draft, launch: &Launch) -> Option<String> {
             );
         }
     }
-    for name in ["source_id", "region", "instance_type", "launch_template_id", "amount", "name", "subnet"] {
+    for name in [
+        "source_id",
+        "region",
+        "instance_type",
+        "launch_template_id",
+        "amount",
+        "name",
+        "subnet",
+        "resource_group",
+    ] {
         if let Some(value) = launch.parameter(name) {
             draft.set(name, &value);
         }

@@ -1,11 +1,13 @@
-//! What can be told about a draft without asking any user, field by field and page by page.
+//! Checks of a draft that need no call, field by field and page by page.
+
+use cloud::spec::Rule;
 
 use super::draft::Draft;
 use super::public_key;
 use super::step::WizardStep;
 use console::FormError;
 
-/// What the API never lets any user exceed.
+/// Limits of the API.
 pub(crate) const AMOUNT_MAX: u32 = 45;
 /// New accounts may have no more processors than this at once.
 const VCPUS_WARNED: u64 = 32;
@@ -21,7 +23,16 @@ pub(crate) fn step(step: WizardStep, draft: &Draft) -> Vec<FormError> {
         WizardStep::Image => {
             &["image", "compose_id", "image_id", "distribution", "image_name", "packages", "users"]
         }
-        WizardStep::Where => &["source_id", "region", "instance_type", "amount", "name"],
+        WizardStep::Where => &[
+            "source_id",
+            "region",
+            "instance_type",
+            "amount",
+            "name",
+            "subnet",
+            "security_groups",
+            "resource_group",
+        ],
         WizardStep::Key => &["key", "pubkey_id", "pubkey_name", "pubkey_body"],
         WizardStep::Review => &["profile"],
     };
@@ -37,7 +48,7 @@ pub(crate) fn field(name: &str, draft: &Draft) -> Option<FormError> {
             let is_known = PROFILES.contains(&draft.get("profile"));
             (!is_known).then(|| field_error("profile", "Choose one of the four ways.", None))
         }
-        WizardStep::Where => place(name, draft),
+        WizardStep::Where => where_error(name, draft),
     }
 }
 
@@ -52,9 +63,9 @@ fn image(name: &str, draft: &Draft) -> Option<FormError> {
             says(!is_known, "Choose an image, or build one.", None)
         }
         "compose_id" => says(ready && text.is_empty(), "Choose one of the images.", None),
-        "image_id" => {
-            let is_wrong = draft.is("image", "cloud") && !(text.starts_with("ami-") && text.len() > 4);
-            says(is_wrong, "This must be the id of an image in AWS.", Some("It begins with ami-."))
+        "image_id" if draft.is("image", "cloud") => {
+            let message = draft.spec().names.image_id.broken_by(text)?;
+            says(true, message, None)
         }
         "distribution" => {
             let is_plain = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
@@ -94,10 +105,10 @@ pub(crate) fn user_name(text: &str) -> Option<&'static str> {
 }
 
 pub(crate) fn user_key(text: &str) -> Option<&'static str> {
-    if text.is_empty() { None } else { public_key::look(text).err() }
+    if text.is_empty() { None } else { public_key::look(text, public_key::USUAL).err() }
 }
 
-fn place(name: &str, draft: &Draft) -> Option<FormError> {
+fn where_error(name: &str, draft: &Draft) -> Option<FormError> {
     let text = draft.get(name);
     let says =
         |is_wrong: bool, said: &str, hint: Option<&str>| is_wrong.then(|| field_error(name, said, hint));
@@ -107,8 +118,17 @@ fn place(name: &str, draft: &Draft) -> Option<FormError> {
     if draft.is_later() {
         return None;
     }
+    let spec = draft.spec();
+    // What cannot be chosen in a cloud is not asked for, and what may be left out may be empty.
+    let broken = |rule: Option<&Rule>, text: &str| {
+        let message = rule?.broken_by(text).filter(|_| !text.is_empty())?;
+        says(true, message, None)
+    };
     match name {
-        "region" => says(text.is_empty(), "Name a region.", Some("Such as us-east-1.")),
+        "region" => {
+            let said = format!("Name a {}.", spec.form.region.label.to_lowercase());
+            says(text.is_empty() && !spec.region_of_image, &said, Some(&format!("Such as {}.", spec.home)))
+        }
         "instance_type" => {
             let is_missing = text.is_empty() && draft.get("launch_template_id").is_empty();
             says(is_missing, "Choose an instance type, or a template that names one.", None)
@@ -117,7 +137,13 @@ fn place(name: &str, draft: &Draft) -> Option<FormError> {
             let fits = draft.amount().is_some_and(|amount| (1..=AMOUNT_MAX).contains(&amount));
             says(!fits, "It must be a number from 1 to 45.", None)
         }
-        "name" => says(text.chars().count() > 128, "It must have at most 128 characters.", None),
+        "name" => broken(Some(&spec.names.instance), text),
+        "subnet" => broken(spec.names.subnet.as_ref(), text),
+        "resource_group" => broken(spec.names.resource_group.as_ref(), text),
+        "security_groups" => {
+            let rule = spec.names.security_group.as_ref();
+            draft.security_groups().into_iter().find_map(|group| broken(rule, group))
+        }
         _ => None,
     }
 }
@@ -138,7 +164,10 @@ fn key(name: &str, draft: &Draft) -> Option<FormError> {
                 (1..=255).contains(&text.len()) && text.bytes().all(|b| b == b' ' || b.is_ascii_graphic());
             says(!fits, "Give the key a name, so that you find it again.")
         }
-        ("pubkey_body", "new") => public_key::look(text).err().and_then(|said| says(true, said)),
+        ("pubkey_body", "new") => {
+            let accepts = draft.spec().keys.accepts;
+            public_key::look(text, accepts).err().and_then(|said| says(true, said))
+        }
         _ => None,
     }
 }
@@ -155,6 +184,8 @@ pub(crate) fn too_many(vcpus: u32, amount: u32) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use cloud::ProviderKind;
+
     use super::super::draft::ImageUser;
     use super::*;
 
@@ -186,6 +217,40 @@ mod tests {
         assert_eq!(fields(WizardStep::Key, &draft(&[("key", "kept")])), ["pubkey_id"]);
         let later = draft(&[("key", "new"), ("image", "build"), ("later", "yes")]);
         assert!(fields(WizardStep::Key, &later).is_empty(), "the key is chosen later, too");
+    }
+
+    #[test]
+    fn every_cloud_has_its_own_rules() {
+        let azure = "/subscriptions/s/resourceGroups/g/providers/Microsoft.Compute/images/web";
+        let google = "projects/p/global/images/web";
+        for (cloud, good, bad) in [
+            (
+                ProviderKind::Aws,
+                [("image_id", "ami-1"), ("name", "A b")],
+                [("image_id", google), ("subnet", "s")],
+            ),
+            (
+                ProviderKind::Azure,
+                [("image_id", azure), ("resource_group", "g")],
+                [("image_id", "ami-1"), ("name", "a b")],
+            ),
+            (
+                ProviderKind::Gcp,
+                [("image_id", google), ("name", "web")],
+                [("image_id", "ami-1"), ("name", "Web")],
+            ),
+        ] {
+            let wrong = |pairs: &[(&'static str, &str)]| {
+                let mut draft = draft(&[("image", "cloud")]);
+                draft.choose_cloud(cloud);
+                draft.set("image", "cloud");
+                for (name, value) in pairs {
+                    draft.set(name, value);
+                }
+                pairs.iter().filter_map(|(name, _)| field(name, &draft)).count()
+            };
+            assert_eq!((wrong(&good), wrong(&bad)), (0, 2), "{cloud}");
+        }
     }
 
     #[test]

@@ -2,14 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use cloud::{ProviderKind, ProviderSpec};
 use uuid::Uuid;
 
 use super::step::WizardStep;
 use console::Fields;
 
 /// Everything that is asked for once.
-const NAMES: [&str; 26] = [
+const NAMES: [&str; 28] = [
     "once",
+    "provider",
     "image",
     "compose_id",
     "image_id",
@@ -25,6 +27,7 @@ const NAMES: [&str; 26] = [
     "name",
     "subnet",
     "security_groups",
+    "resource_group",
     "user_data",
     "poweroff",
     "key",
@@ -39,10 +42,9 @@ const NAMES: [&str; 26] = [
 /// What a new draft builds, where the caller may have it.
 pub(crate) const DISTRIBUTION: &str = "rhel-9";
 /// What the fields of a new draft hold.
-const DEFAULTS: [(&str, &str); 8] = [
+const DEFAULTS: [(&str, &str); 7] = [
     ("distribution", DISTRIBUTION),
     ("architecture", "x86_64"),
-    ("region", "us-east-1"),
     ("amount", "1"),
     ("profile", "wizard"),
     ("detach", "continue"),
@@ -50,6 +52,25 @@ const DEFAULTS: [(&str, &str); 8] = [
     ("key", ""),
 ];
 const USERS_MAX: usize = 20;
+/// What belongs to one cloud and means nothing in another.
+const OF_CLOUD: [&str; 9] = [
+    "image",
+    "compose_id",
+    "image_id",
+    "source_id",
+    "instance_type",
+    "launch_template_id",
+    "subnet",
+    "security_groups",
+    "resource_group",
+];
+/// What no form of a page changes.
+const FIXED: [&str; 2] = ["once", "provider"];
+
+/// What a page offers before an image and an account are chosen.
+fn first_region(cloud: ProviderKind) -> &'static str {
+    if cloud.spec().region_of_image { "" } else { cloud.spec().home }
+}
 
 /// A user who can log in to every instance made from an image.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -72,8 +93,35 @@ impl Draft {
         for (name, value) in DEFAULTS {
             draft.set(name, value);
         }
+        draft.set("region", first_region(draft.provider()));
         draft.renew();
         draft
+    }
+
+    /// The cloud that it launches in.
+    pub(crate) fn provider(&self) -> ProviderKind {
+        let named = self.get("provider").parse().ok();
+        let named = named.filter(|kind| ProviderKind::clouds().any(|cloud| cloud == *kind));
+        named.or(ProviderKind::clouds().next()).unwrap_or(ProviderKind::Noop)
+    }
+
+    pub(crate) fn spec(&self) -> &'static ProviderSpec {
+        self.provider().spec()
+    }
+
+    /// From now on it is a launch in this cloud. What was said for another one is gone.
+    pub(crate) fn choose_cloud(&mut self, cloud: ProviderKind) {
+        if cloud != self.provider() {
+            for name in OF_CLOUD {
+                self.set(name, "");
+            }
+            self.set("region", first_region(cloud));
+            let architectures = cloud.spec().build.architectures;
+            if !architectures.iter().any(|one| self.is("architecture", one.of_builder())) {
+                self.set("architecture", architectures.first().map_or("", |first| first.of_builder()));
+            }
+        }
+        self.set("provider", cloud.as_str());
     }
 
     pub(crate) fn read(fields: &Fields) -> Draft {
@@ -90,7 +138,7 @@ impl Draft {
 
     /// Takes over the fields of one page, as the form of that page sends them.
     pub(crate) fn take(&mut self, fields: &Fields, page: WizardStep) {
-        for name in NAMES.into_iter().filter(|name| *name != "once" && WizardStep::of(name) == page) {
+        for name in NAMES.into_iter().filter(|name| !FIXED.contains(name) && WizardStep::of(name) == page) {
             self.set(name, fields.text(name));
         }
         if page == WizardStep::Image {
@@ -186,7 +234,7 @@ mod tests {
     #[test]
     fn a_draft_is_kept_whole_and_a_page_changes_its_own_fields_alone() {
         let mut draft = Draft::new();
-        for name in NAMES.into_iter().filter(|name| *name != "once") {
+        for name in NAMES.into_iter().filter(|name| !FIXED.contains(name)) {
             draft.set(name, &format!("value of {name}"));
         }
         draft.users = vec![
@@ -207,6 +255,27 @@ mod tests {
             assert_eq!(changed.get("region") == "eu", page == WizardStep::Where);
             assert_eq!(changed.users.is_empty(), page == WizardStep::Image);
         }
+    }
+
+    #[test]
+    fn what_was_said_for_one_cloud_is_not_said_for_another() {
+        let mut draft = Draft::new();
+        for (name, value) in
+            [("source_id", "s"), ("architecture", "aarch64"), ("name", "web"), ("key", "kept")]
+        {
+            draft.set(name, value);
+        }
+        draft.choose_cloud(ProviderKind::Gcp);
+        assert_eq!((draft.provider(), draft.get("region")), (ProviderKind::Gcp, "us-central1-a"));
+        assert_eq!([draft.get("source_id"), draft.get("architecture")], ["", "x86_64"]);
+        assert_eq!([draft.get("name"), draft.get("key")], ["web", "kept"]);
+        draft.set("region", "europe-west1-b");
+        draft.choose_cloud(ProviderKind::Gcp);
+        assert_eq!(draft.get("region"), "europe-west1-b", "the same cloud changes nothing");
+        draft.choose_cloud(ProviderKind::Azure);
+        assert_eq!(draft.get("region"), "", "the image says where");
+        draft.set("provider", "noop");
+        assert_eq!(draft.provider(), ProviderKind::Aws, "nothing can be launched there");
     }
 
     #[test]

@@ -89,7 +89,7 @@ impl FormField {
         FormField { drops: true, ..self }
     }
 
-    /// It is looked at while a user types.
+    /// It is checked while the user types.
     pub(crate) fn live(self) -> FormField {
         FormField { is_live: true, ..self }
     }

@@ -5,6 +5,7 @@ use crate::api::wire::{Source, UploadInfo};
 use axum::extract::{Path, Query};
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode};
 use axum::response::Response;
+use cloud::ProviderKind;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use uuid::Uuid;
@@ -15,14 +16,12 @@ use super::draft::Draft;
 use super::field::FieldNote;
 use super::step::WizardStep;
 use super::types::Types;
-use super::wizard::{Wizard, place};
-use super::{check, key, public_key, request, review};
+use super::wizard::{Wizard, step_path};
+use super::{check, key, preset, public_key, request, review};
 use console::live::part;
 use console::{ApiClient, Fields, Flash, FormError, PageError, SignedIn, html, path, see_other};
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
-/// The fields of an account that is added on the way.
-const ACCOUNT: [&str; 5] = ["name", "arn", "external_id", "access_key_id", "secret_access_key"];
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
@@ -78,7 +77,7 @@ async fn lead(signed_in: &SignedIn, draft: &Draft, to: WizardStep, checked: Opti
         return page_error.page(signed_in);
     }
     let checked = checked.map(|step| format!("&checked={}", step.slug())).unwrap_or_default();
-    see_other(&format!("{}{checked}", place(to, draft)))
+    see_other(&format!("{}{checked}", step_path(to, draft)))
 }
 
 pub(super) async fn go(signed_in: SignedIn, Path(slug): Path<String>, fields: Fields) -> Response {
@@ -93,6 +92,12 @@ pub(super) async fn go(signed_in: SignedIn, Path(slug): Path<String>, fields: Fi
         Ok(draft) => draft,
         Err(page_error) => return page_error.page(&signed_in),
     };
+    let chosen = ProviderKind::clouds().find(|cloud| cloud.as_str() == fields.text("cloud"));
+    if let Some(cloud) = chosen {
+        draft.choose_cloud(cloud);
+        preset::fill(&mut draft, &signed_in).await;
+        return lead(&signed_in, &draft, to, None).await;
+    }
     if fields.text("defer") == "yes" {
         draft.set("later", "yes");
     }
@@ -147,7 +152,7 @@ pub(super) async fn now(signed_in: SignedIn, fields: Fields) -> Response {
             let field_errors: Vec<FormError> = page_error
                 .field_errors
                 .into_iter()
-                .map(|field_error| request::place(field_error, &draft))
+                .map(|field_error| request::field_of_page(field_error, &draft))
                 .collect();
             let note = field_errors.is_empty().then_some(note);
             if let Err(page_error) = signed_in.save_draft(draft.id(), &draft.pairs()).await {
@@ -164,15 +169,16 @@ pub(super) fn sent(launch: &Uuid) -> String {
 }
 
 async fn send(api: &ApiClient, draft: &Draft) -> Result<Launch, PageError> {
-    let accounts = if draft.builds() { accounts(api, draft.get("source_id")).await? } else { Vec::new() };
+    let upload = if draft.builds() { upload_options(api, draft).await? } else { Map::new() };
     let once = HeaderValue::from_str(draft.get("once")).unwrap_or(HeaderValue::from_static("none"));
-    let body = request::launch(draft, &accounts);
+    let body = request::launch(draft, &upload);
     let path = format!("{LAUNCH}/launches");
     api.send(Method::POST, &path, &[(IDEMPOTENCY_KEY, once)], Some(&body)).await?.json()
 }
 
-/// An image is shared with the account that launches it.
-async fn accounts(api: &ApiClient, source: &str) -> Result<Vec<String>, PageError> {
+/// An image goes where the account that launches it can start it.
+async fn upload_options(api: &ApiClient, draft: &Draft) -> Result<Map<String, Value>, PageError> {
+    let source = draft.get("source_id");
     let info: UploadInfo = api
         .get(&format!("{LAUNCH}/sources/{}/upload_info", path::part(source)))
         .await
@@ -181,7 +187,11 @@ async fn accounts(api: &ApiClient, source: &str) -> Result<Vec<String>, PageErro
             let field_error = FormError { field: "source_id".to_owned(), text, hint: None };
             PageError { field_errors: vec![field_error], ..page_error }
         })?;
-    Ok(info.aws.map(|aws| aws.account_id).into_iter().filter(|id| !id.is_empty()).collect())
+    let mut options = info.upload_options;
+    let needed = draft.spec().build.upload_options;
+    let group = draft.given("resource_group").filter(|_| needed.contains(&"resource_group"));
+    options.extend(group.map(|group| ("resource_group".to_owned(), group.into())));
+    Ok(options)
 }
 
 /// `POST /console/launch/account`: an account that is added on the way, and nothing of the draft is lost.
@@ -190,7 +200,7 @@ pub(super) async fn account(signed_in: SignedIn, fields: Fields) -> Response {
         Ok(draft) => draft,
         Err(page_error) => return page_error.page(&signed_in),
     };
-    match add_account(&signed_in.api, &fields, "new_").await {
+    match add_account(&signed_in.api, &fields, draft.provider(), "new_").await {
         Ok(source) => {
             draft.set("source_id", &source.id);
             lead(&signed_in, &draft, WizardStep::Where, None).await
@@ -208,13 +218,19 @@ pub(super) async fn summary(signed_in: SignedIn, fields: Fields) -> Response {
     part(drawn.await)
 }
 
-pub(super) async fn add_account(api: &ApiClient, fields: &Fields, prefix: &str) -> Result<Source, PageError> {
-    let given = ACCOUNT.into_iter().filter_map(|name| {
+pub(super) async fn add_account(
+    api: &ApiClient,
+    fields: &Fields,
+    cloud: ProviderKind,
+    prefix: &str,
+) -> Result<Source, PageError> {
+    let names = cloud.spec().form.account_fields().map(|field| field.name);
+    let given = std::iter::once("name").chain(names).filter_map(|name| {
         let value = fields.given(&format!("{prefix}{name}"))?;
         Some((name.to_owned(), Value::from(value)))
     });
     let mut body: Map<String, Value> = given.collect();
-    body.insert("provider".to_owned(), "aws".into());
+    body.insert("provider".to_owned(), cloud.as_str().into());
     api.post(&format!("{LAUNCH}/sources"), &body).await?.json()
 }
 
@@ -225,7 +241,9 @@ pub(super) async fn check(Path(field): Path<String>, signed_in: SignedIn, fields
         Err(page_error) => return page_error.page(&signed_in),
     };
     let said = match field.as_str() {
-        "pubkey_body" | "body" => key::told(fields.text(&field)),
+        "pubkey_body" => key::told(fields.text(&field), draft.spec().keys.accepts),
+        // It is kept for all clouds, and each takes what it accepts.
+        "body" => key::told(fields.text(&field), |_| true),
         "users" => users(&draft),
         name => FieldNote::from(check::field(name, &draft)),
     };
@@ -234,7 +252,7 @@ pub(super) async fn check(Path(field): Path<String>, signed_in: SignedIn, fields
 
 fn users(draft: &Draft) -> FieldNote {
     let field_error = check::field("users", draft);
-    let known = draft.users.iter().filter_map(|user| public_key::look(&user.key).ok());
+    let known = draft.users.iter().filter_map(|user| public_key::look(&user.key, public_key::USUAL).ok());
     let known: Vec<String> = known.map(|known| format!("{} {}", known.kind, known.fingerprint)).collect();
     match field_error {
         None if !known.is_empty() => FieldNote::good(known.join(", ")),

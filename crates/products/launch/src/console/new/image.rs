@@ -3,6 +3,7 @@
 use crate::api::distributions::DistributionList;
 use crate::api::images::{Image, ImageList};
 use askama::Template;
+use cloud::ProviderKind;
 
 use super::super::LAUNCH;
 use super::draft::{DISTRIBUTION as PRESET, ImageUser};
@@ -32,8 +33,8 @@ impl ImagePage {
         mut wizard: Wizard,
         api: &ApiClient,
     ) -> Result<ImagePage, PageError> {
-        // Without an Image Builder there is nothing to choose from, and images of AWS are launched all the same.
-        let (images, missing) = match fitting(api).await {
+        // Without an Image Builder there is nothing to choose from, and images of the cloud are launched all the same.
+        let (images, missing) = match fitting(api, wizard.draft.provider()).await {
             Ok(images) => (images, None),
             Err(page_error) => (Vec::new(), Some(page_error.line())),
         };
@@ -62,15 +63,27 @@ async fn buildable(api: &ApiClient) -> Vec<String> {
     all.map(|all| all.data.into_iter().map(|one| one.name).collect()).unwrap_or_default()
 }
 
-/// Images that can be launched in AWS: those that are finished, and those that will be.
-pub(crate) async fn fitting(api: &ApiClient) -> Result<Vec<Image>, PageError> {
-    let all: ImageList = api.get(&format!("{LAUNCH}/images?limit={SHOWN}")).await?;
-    Ok(all.data.into_iter().filter(fits).collect())
+/// Images that can be launched in this cloud: those that are finished, and those that will be.
+pub(crate) async fn fitting(api: &ApiClient, cloud: ProviderKind) -> Result<Vec<Image>, PageError> {
+    let all = all(api).await?;
+    Ok(all.into_iter().filter(|image| cloud_of(image) == Some(cloud)).collect())
 }
 
-fn fits(image: &Image) -> bool {
-    let is_aws = image.image_type.as_deref().is_some_and(|kind| ["aws", "ami"].contains(&kind));
-    is_aws && image.status.as_deref().is_some_and(|status| status != "failure")
+/// The cloud in which the image of this id can be launched.
+pub(crate) async fn cloud_of_id(api: &ApiClient, id: &str) -> Option<ProviderKind> {
+    let all = all(api).await.ok()?;
+    all.iter().find(|image| image.id.to_string() == id).and_then(cloud_of)
+}
+
+async fn all(api: &ApiClient) -> Result<Vec<Image>, PageError> {
+    let all: ImageList = api.get(&format!("{LAUNCH}/images?limit={SHOWN}")).await?;
+    Ok(all.data)
+}
+
+/// The cloud in which an image can be launched, unless its build failed.
+pub(crate) fn cloud_of(image: &Image) -> Option<ProviderKind> {
+    image.status.as_deref().filter(|status| *status != "failure")?;
+    ProviderKind::of_image_type(image.image_type.as_deref()?)
 }
 
 /// What the list calls it.

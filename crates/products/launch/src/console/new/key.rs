@@ -1,6 +1,6 @@
 //! The third page: the public key that lets people in.
 
-use crate::api::wire::{Pubkey, PubkeyList};
+use crate::api::wire::{PublicKeyList, PublicKeyResponse};
 use askama::Template;
 
 use super::super::LAUNCH;
@@ -14,7 +14,7 @@ use console::{ApiClient, CsrfToken, PageError};
 pub(crate) struct KeyPage {
     csrf: CsrfToken,
     wizard: Wizard,
-    keys: Vec<Pubkey>,
+    keys: Vec<PublicKeyResponse>,
 }
 
 impl KeyPage {
@@ -29,8 +29,8 @@ impl KeyPage {
 }
 
 /// The keys that are kept. Without a choice it is the only one, or a new one.
-pub(crate) async fn keys(wizard: &mut Wizard, api: &ApiClient) -> Result<Vec<Pubkey>, PageError> {
-    let found: PubkeyList = api.get(&format!("{LAUNCH}/pubkeys?limit=200")).await?;
+pub(crate) async fn keys(wizard: &mut Wizard, api: &ApiClient) -> Result<Vec<PublicKeyResponse>, PageError> {
+    let found: PublicKeyList = api.get(&format!("{LAUNCH}/pubkeys?limit=200")).await?;
     if wizard.draft.get("key").is_empty() {
         wizard.draft.set("key", if found.data.is_empty() { "new" } else { "kept" });
     }
@@ -41,8 +41,8 @@ pub(crate) async fn keys(wizard: &mut Wizard, api: &ApiClient) -> Result<Vec<Pub
 }
 
 /// What a key that was typed is.
-pub(crate) fn told(body: &str) -> FieldNote {
-    match public_key::look(body) {
+pub(crate) fn told(body: &str, accepts: fn(&str) -> bool) -> FieldNote {
+    match public_key::look(body, accepts) {
         Ok(known) => FieldNote::good(format!("{}, {} {}", known.kind, known.fingerprint, known.comment)),
         Err(said) => FieldNote { good: None, bad: Some(said.to_owned()) },
     }

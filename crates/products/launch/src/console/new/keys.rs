@@ -1,7 +1,7 @@
 //! `/console/launch/keys`: the public keys that let people in.
 
 use crate::api::rights::Verb;
-use crate::api::wire::{NewPubkey, Pubkey, PubkeyList, Warnings};
+use crate::api::wire::{NewPublicKey, PublicKeyList, PublicKeyResponse, Warnings};
 use askama::Template;
 use axum::extract::{Path, Query};
 use axum::http::StatusCode;
@@ -27,7 +27,7 @@ pub(super) struct KeySearch {
 #[template(path = "new/keys.html")]
 struct KeyResults {
     csrf: CsrfToken,
-    keys: Vec<Pubkey>,
+    keys: Vec<PublicKeyResponse>,
     pager: Pager,
     may_change: bool,
     typed: Fields,
@@ -69,11 +69,11 @@ async fn draw(
     typed: Fields,
     page_error: Option<PageError>,
 ) -> Result<KeyResults, PageError> {
-    let place = ListPosition::new(cursor, SHOWN);
-    let at = format!("{LAUNCH}/pubkeys?limit={SHOWN}&offset={}", place.offset);
-    let found: PubkeyList = signed_in.api.get(&at).await?;
+    let position = ListPosition::new(cursor, SHOWN);
+    let at = format!("{LAUNCH}/pubkeys?limit={SHOWN}&offset={}", position.offset);
+    let found: PublicKeyList = signed_in.api.get(&at).await?;
     let first = (!cursor.is_empty()).then(|| AT.to_owned());
-    let next = place.next(found.metadata.total).map(|next| format!("{AT}?cursor={next}"));
+    let next = position.next(found.metadata.total).map(|next| format!("{AT}?cursor={next}"));
     let pager = Pager::new(NEWEST_FIRST, first, next);
     Ok(KeyResults {
         csrf: signed_in.csrf.clone(),
@@ -86,7 +86,7 @@ async fn draw(
 }
 
 pub(super) async fn add(signed_in: SignedIn, fields: Fields) -> Response {
-    let new = NewPubkey { name: fields.text("name").to_owned(), body: fields.text("body").to_owned() };
+    let new = NewPublicKey { name: fields.text("name").to_owned(), body: fields.text("body").to_owned() };
     let page_error = match signed_in.api.post(&format!("{LAUNCH}/pubkeys"), &new).await {
         Ok(_) => return Flash::good(format!("{} is kept.", new.name)).at(AT),
         // Who may not add any has no form that could say it.
@@ -101,15 +101,8 @@ pub(super) async fn add(signed_in: SignedIn, fields: Fields) -> Response {
 
 pub(super) async fn delete(signed_in: SignedIn, Path(id): Path<i64>, fields: Fields) -> Response {
     if !confirm::is_confirmed(&fields) {
-        let question = "Forget this key? It is also deleted in the accounts to which launches uploaded it.";
-        return confirm::page(
-            &signed_in,
-            &super::super::launches::SECTION,
-            question,
-            "Forget it",
-            AT,
-            &fields,
-        );
+        let question = "Delete this key? It is also deleted in the accounts to which launches uploaded it.";
+        return confirm::page(&signed_in, &super::super::launches::SECTION, question, "Delete", AT, &fields);
     }
     match signed_in.api.delete(&format!("{LAUNCH}/pubkeys/{id}")).await {
         Ok(answer) => match answer.json::<Option<Warnings>>() {

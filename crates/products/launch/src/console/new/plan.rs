@@ -1,5 +1,6 @@
 //! The steps that a draft will take, as far as they can be told before.
 
+use cloud::PartKind;
 use engine::WorkflowInfo;
 
 use super::draft::Draft;
@@ -22,7 +23,10 @@ fn applies(name: &str, draft: &Draft) -> bool {
         "submit_build" => draft.builds(),
         "build_image" => draft.may_wait(),
         "wait_for_parameters" => draft.is_later(),
-        "upload_public_key" => draft.is_later() || !draft.is("key", "none"),
+        "upload_public_key" => {
+            draft.spec().keys.are_uploaded && (draft.is_later() || !draft.is("key", "none"))
+        }
+        "prepare_network" => draft.spec().parts.contains(&PartKind::Network),
         "register_in_inventory" => ["inventory", "events"].contains(&draft.get("profile")),
         "test_step" => false,
         _ => true,
@@ -44,9 +48,13 @@ mod tests {
             ("wait_for_parameters", false),
             ("register_in_inventory", false),
             ("test_step", false),
+            ("prepare_network", false),
+            ("upload_public_key", true),
         ] {
             assert_eq!(applies(name, &draft), expected, "{name}");
         }
+        draft.choose_cloud(cloud::ProviderKind::Azure);
+        assert!(applies("prepare_network", &draft) && !applies("upload_public_key", &draft));
         draft.set("image", "build");
         draft.set("profile", "events");
         assert!(applies("submit_build", &draft) && applies("register_in_inventory", &draft));

@@ -2,7 +2,8 @@
 //! and the own key.
 
 use crate::api::images::Image;
-use crate::api::wire::{Pubkey, PubkeyList, SourceList};
+use crate::api::wire::{PublicKeyList, PublicKeyResponse, Source, SourceList};
+use cloud::ProviderKind;
 
 use super::super::LAUNCH;
 use super::begin::learn;
@@ -14,8 +15,14 @@ use console::{PageError, SignedIn};
 /// What does not answer leaves its field empty; the page asks for it.
 pub(super) async fn fill(draft: &mut Draft, signed_in: &SignedIn) {
     let api = &signed_in.api;
+    let sources: Result<SourceList, PageError> = api.get(&format!("{LAUNCH}/sources")).await;
+    let sources = sources.map(|found| found.data).unwrap_or_default();
+    if draft.given("provider").is_none() {
+        let has_account = |cloud: &ProviderKind| sources.iter().any(|one| one.provider == cloud.as_str());
+        draft.choose_cloud(ProviderKind::clouds().find(has_account).unwrap_or(draft.provider()));
+    }
     if draft.get("image").is_empty() {
-        let images = fitting(api).await.unwrap_or_default();
+        let images = fitting(api, draft.provider()).await.unwrap_or_default();
         let ready = |image: &&Image| image.status.as_deref() == Some("success");
         match images.iter().find(ready).or(images.first()) {
             Some(image) => {
@@ -27,20 +34,19 @@ pub(super) async fn fill(draft: &mut Draft, signed_in: &SignedIn) {
         }
     }
     if draft.get("source_id").is_empty() {
-        let sources: Result<SourceList, PageError> = api.get(&format!("{LAUNCH}/sources?provider=aws")).await;
-        let sources = sources.map(|found| found.data).unwrap_or_default();
+        let of_cloud = |one: &&Source| one.provider == draft.provider().as_str();
         let is_open = |status: &str| ["", "available"].contains(&status);
-        let first = sources.iter().find(|source| is_open(&source.status)).or(sources.first());
-        draft.set("source_id", first.map_or("", |source| &source.id));
+        let mut there = sources.iter().filter(of_cloud);
+        let first = there.clone().find(|source| is_open(&source.status)).or(there.next());
+        let id = first.map(|source| source.id.clone()).unwrap_or_default();
+        draft.set("source_id", &id);
     }
     if draft.get("instance_type").is_empty() && draft.get("launch_template_id").is_empty() {
-        let small = if draft.is("architecture", "aarch64") { "t4g.small" } else { "t3.small" };
-        if Types::has(api, draft, small).await {
-            draft.set("instance_type", small);
-        }
+        let first = Types::first(api, draft).await;
+        draft.set("instance_type", first.unwrap_or_default());
     }
     if draft.get("key").is_empty() {
-        let keys: Result<PubkeyList, PageError> = api.get(&format!("{LAUNCH}/pubkeys?limit=200")).await;
+        let keys: Result<PublicKeyList, PageError> = api.get(&format!("{LAUNCH}/pubkeys?limit=200")).await;
         let keys = keys.map(|found| found.data).unwrap_or_default();
         draft.set("key", if keys.is_empty() { "new" } else { "kept" });
         let own = own(&keys, signed_in.name()).map(|key| key.id.to_string());
@@ -50,12 +56,12 @@ pub(super) async fn fill(draft: &mut Draft, signed_in: &SignedIn) {
 
 /// The only key, or the one that has the name of the user in its own name or comment. A wizard never begins with the key of
 /// another.
-fn own<'a>(keys: &'a [Pubkey], user: &str) -> Option<&'a Pubkey> {
+fn own<'a>(keys: &'a [PublicKeyResponse], user: &str) -> Option<&'a PublicKeyResponse> {
     if let [only] = keys {
         return Some(only);
     }
     let user = user.to_lowercase();
-    let names = |key: &&Pubkey| {
+    let names = |key: &&PublicKeyResponse| {
         let comment = key.body.split_whitespace().nth(2).unwrap_or_default().to_lowercase();
         key.name.to_lowercase() == user || comment.split('@').next() == Some(user.as_str())
     };
@@ -68,7 +74,7 @@ mod tests {
 
     #[test]
     fn the_key_of_another_is_not_chosen() {
-        let key = |id: i64, name: &str, comment: &str| Pubkey {
+        let key = |id: i64, name: &str, comment: &str| PublicKeyResponse {
             id,
             name: name.to_owned(),
             body: format!("ssh-ed25519 AAAA {comment}"),

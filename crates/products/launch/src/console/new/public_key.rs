@@ -4,8 +4,10 @@ use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
 use sha2::{Digest, Sha256};
 
-/// What AWS takes.
-const KINDS: [&str; 2] = ["ssh-ed25519", "ssh-rsa"];
+use crate::model::public_key::KeyKind;
+
+/// What every cloud takes.
+pub(crate) const USUAL: fn(&str) -> bool = |kind| ["ssh-ed25519", "ssh-rsa"].contains(&kind);
 const BYTES_MAX: usize = 16 * 1024;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,8 +17,8 @@ pub(crate) struct KnownKey {
     pub(crate) comment: String,
 }
 
-/// Never quotes the text: it may be a private key.
-pub(crate) fn look(text: &str) -> Result<KnownKey, &'static str> {
+/// A key of a type that is accepted. Never quotes the text: it may be a private key.
+pub(crate) fn look(text: &str, accepts: fn(&str) -> bool) -> Result<KnownKey, &'static str> {
     let line = text.trim();
     if line.is_empty() {
         return Err("Paste the line of a .pub file, or choose the file.");
@@ -34,7 +36,7 @@ pub(crate) fn look(text: &str) -> Result<KnownKey, &'static str> {
     }
     let mut parts = line.splitn(3, [' ', '\t']);
     let (kind, base64) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
-    if !KINDS.contains(&kind) {
+    if KeyKind::named(kind).is_none_or(|known| !accepts(known.as_str())) {
         return Err("A public key begins with ssh-ed25519 or ssh-rsa; others are not taken here.");
     }
     let blob = STANDARD.decode(base64).map_err(|_| "A part of the key is missing. Paste the whole line.")?;
@@ -58,9 +60,9 @@ mod tests {
 
     #[test]
     fn a_key_is_told_by_its_type_and_fingerprint() {
-        let known = look(GOOD).unwrap();
+        let known = look(GOOD, USUAL).unwrap();
         assert_eq!((known.kind.as_str(), known.comment.as_str()), ("ssh-ed25519", "me@home"));
-        let other = look(&GOOD.replace("PZPsG8", "PZPsG9")).unwrap();
+        let other = look(&GOOD.replace("PZPsG8", "PZPsG9"), USUAL).unwrap();
         assert!(known.fingerprint.starts_with("SHA256:") && known.fingerprint.len() == 50);
         assert_ne!(known.fingerprint, other.fingerprint);
     }
@@ -75,7 +77,7 @@ mod tests {
             (&GOOD[..40], "missing"),
             (&GOOD.replace("ssh-ed25519 A", "ssh-rsa A"), "missing"),
         ] {
-            let error = look(text).unwrap_err();
+            let error = look(text, USUAL).unwrap_err();
             assert!(error.contains(part), "{text}: {error}");
         }
     }

@@ -5,11 +5,11 @@ use serde_json::{Map, Value, json};
 use super::draft::Draft;
 use console::FormError;
 
-/// What is launched, how and where. `accounts` may start an image that is built.
-pub(crate) fn launch(draft: &Draft, accounts: &[String]) -> Value {
+/// What is launched, how and where. `upload` says where an image goes that is built.
+pub(crate) fn launch(draft: &Draft, upload: &Map<String, Value>) -> Value {
     let mut body = json!({
-        "provider": "aws",
-        "image": image(draft, accounts),
+        "provider": draft.provider().as_str(),
+        "image": image(draft, upload),
         "profile": draft.get("profile"),
     });
     let options: Map<String, Value> = ["detach", "partial"]
@@ -25,21 +25,22 @@ pub(crate) fn launch(draft: &Draft, accounts: &[String]) -> Value {
     body
 }
 
-fn image(draft: &Draft, accounts: &[String]) -> Value {
+fn image(draft: &Draft, upload: &Map<String, Value>) -> Value {
     match draft.get("image") {
         "cloud" => json!({"id": draft.get("image_id")}),
         "ready" => json!({"compose_id": draft.get("compose_id")}),
-        _ => json!({"build": build(draft, accounts)}),
+        _ => json!({"build": build(draft, upload)}),
     }
 }
 
-fn build(draft: &Draft, accounts: &[String]) -> Value {
+fn build(draft: &Draft, upload: &Map<String, Value>) -> Value {
+    let image_type = draft.spec().build.image_types.first().copied().unwrap_or_default();
     let mut request = json!({
         "distribution": draft.get("distribution"),
         "image_requests": [{
             "architecture": draft.get("architecture"),
-            "image_type": "aws",
-            "upload_request": {"type": "aws", "options": {"share_with_accounts": accounts}},
+            "image_type": image_type,
+            "upload_request": {"type": draft.provider().as_str(), "options": upload},
         }],
     });
     if let Some(name) = draft.given("image_name") {
@@ -66,8 +67,16 @@ fn build(draft: &Draft, accounts: &[String]) -> Value {
 
 /// How and where.
 pub(crate) fn parameters(draft: &Draft) -> Value {
-    const TEXTS: [&str; 7] =
-        ["source_id", "region", "instance_type", "launch_template_id", "name", "subnet", "user_data"];
+    const TEXTS: [&str; 8] = [
+        "source_id",
+        "region",
+        "instance_type",
+        "launch_template_id",
+        "name",
+        "subnet",
+        "resource_group",
+        "user_data",
+    ];
     let given = TEXTS.into_iter().filter_map(|name| Some((name.to_owned(), draft.given(name)?.into())));
     let mut all: Map<String, Value> = given.collect();
     all.insert("amount".to_owned(), draft.amount().unwrap_or(0).into());
@@ -94,7 +103,7 @@ pub(crate) fn parameters(draft: &Draft) -> Value {
 }
 
 /// The field of the draft that a refusal is about.
-pub(crate) fn place(field_error: FormError, draft: &Draft) -> FormError {
+pub(crate) fn field_of_page(field_error: FormError, draft: &Draft) -> FormError {
     let is_new_key = draft.is("key", "new");
     // The name of a new key and that of the instances have one name at the API, and different rules.
     let is_key_name = is_new_key && (draft.get("name").is_empty() || !field_error.text.contains("must be"));
@@ -154,7 +163,8 @@ mod tests {
             ("pubkey_id", "3"),
         ]);
         draft.users = vec![ImageUser { name: "ann".into(), key: "ssh-rsa A".into() }];
-        let body = launch(&draft, &["123456789012".to_owned()]);
+        let upload = Map::from_iter([("share_with_accounts".to_owned(), json!(["123456789012"]))]);
+        let body = launch(&draft, &upload);
         let expected = json!({
             "provider": "aws",
             "profile": "wizard",
@@ -178,7 +188,7 @@ mod tests {
     #[test]
     fn parameters_that_come_later_are_not_sent() {
         let later = draft(&[("image", "ready"), ("compose_id", "c"), ("later", "yes")]);
-        let body = launch(&later, &[]);
+        let body = launch(&later, &Map::new());
         assert_eq!(body.get("parameters"), None);
         assert_eq!(body["image"], json!({"compose_id": "c"}));
     }
@@ -205,9 +215,9 @@ mod tests {
             ("profile", "", "profile", WizardStep::Review),
         ] {
             let field_error = FormError { field: field.to_owned(), text: text.to_owned(), hint: None };
-            let placed = place(field_error, &new).field;
+            let placed = field_of_page(field_error, &new).field;
             let repeated = FormError { field: field.to_owned(), text: format!("{field}: no"), hint: None };
-            assert_eq!(place(repeated, &new).text, "no");
+            assert_eq!(field_of_page(repeated, &new).text, "no");
             assert_eq!((placed.as_str(), WizardStep::of(&placed)), (expected, step), "{field}");
         }
     }

@@ -1,6 +1,6 @@
 //! The last page: everything once more, and the steps that it will take.
 
-use crate::api::wire::{PubkeyList, SourceList};
+use crate::api::wire::{PublicKeyList, SourceList};
 use askama::Template;
 
 use super::super::LAUNCH;
@@ -44,7 +44,7 @@ impl Summary {
 }
 
 async fn told(draft: &Draft, api: &ApiClient) -> Result<Vec<Group>, PageError> {
-    let sources: SourceList = api.get(&format!("{LAUNCH}/sources?provider=aws")).await?;
+    let sources: SourceList = api.get(&format!("{LAUNCH}/sources?provider={}", draft.provider())).await?;
     let account = sources.data.into_iter().find(|source| source.id == draft.get("source_id"));
     let account = account.map_or_else(|| draft.get("source_id").to_owned(), |source| source.name);
     Ok(groups(draft, account, key(draft, api).await?))
@@ -64,7 +64,7 @@ async fn key(draft: &Draft, api: &ApiClient) -> Result<String, PageError> {
     if draft.is("key", "new") {
         return Ok(format!("{} (new)", draft.get("pubkey_name")));
     }
-    let keys: PubkeyList = api.get(&format!("{LAUNCH}/pubkeys?limit=200")).await?;
+    let keys: PublicKeyList = api.get(&format!("{LAUNCH}/pubkeys?limit=200")).await?;
     let found = keys.data.into_iter().find(|key| key.id.to_string() == draft.get("pubkey_id"));
     Ok(match found {
         Some(key) if draft.is("key", "kept") => format!("{} ({})", key.name, key.kind),
@@ -74,7 +74,8 @@ async fn key(draft: &Draft, api: &ApiClient) -> Result<String, PageError> {
 
 fn groups(draft: &Draft, account: String, key: String) -> Vec<Group> {
     let fact = |label: &'static str, name: &str| Some((label, draft.given(name)?.to_owned()));
-    let image = match draft.get("image") {
+    let (spec, form) = (draft.spec(), &draft.spec().form);
+    let mut image = match draft.get("image") {
         "build" => vec![
             Some(("Image", "built first".to_owned())),
             fact("Distribution", "distribution"),
@@ -83,23 +84,28 @@ fn groups(draft: &Draft, account: String, key: String) -> Vec<Group> {
             some("Packages", draft.packages().join(", ")),
             some("Users", draft.users.iter().map(|user| user.name.clone()).collect::<Vec<_>>().join(", ")),
         ],
-        "cloud" => vec![fact("Image in AWS", "image_id")],
+        "cloud" => vec![fact("Image", "image_id")],
         _ => vec![fact("Image", "compose_id"), fact("Architecture", "architecture")],
     };
-    let mut place = vec![some("Account", account)];
+    image.insert(0, some("Cloud", spec.title.to_owned()));
+    let mut region = vec![some("Account", account)];
     let mut keys = vec![some("Public key", key)];
     if draft.is_later() {
-        place.push(some("Instances", "chosen later, on the page of the launch".to_owned()));
+        region.push(some("Instances", "chosen later, on the page of the launch".to_owned()));
         keys = vec![some("Public key", "later".to_owned())];
     } else {
-        place.extend([
-            fact("Region", "region"),
-            fact("Instance type", "instance_type"),
+        region.extend([
+            fact(form.region.label, "region").or_else(|| {
+                let text = "where the image is".to_owned();
+                spec.region_of_image.then_some((form.region.label, text))
+            }),
+            fact(form.instance_type.label, "instance_type"),
             fact("Launch template", "launch_template_id"),
             fact("Count", "amount"),
             fact("Name", "name"),
-            fact("Subnet", "subnet"),
-            some("Security groups", draft.security_groups().join(", ")),
+            fact(form.subnet.label, "subnet"),
+            some(form.security_groups.label, draft.security_groups().join(", ")),
+            fact(form.resource_group.label, "resource_group"),
             draft.given("user_data").map(|_| ("First start", "with a text of yours".to_owned())),
             draft.is("poweroff", "yes").then(|| ("After the first start", "shut down".to_owned())),
         ]);
@@ -109,7 +115,7 @@ fn groups(draft: &Draft, account: String, key: String) -> Vec<Group> {
         slug: step.slug(),
         facts: facts.into_iter().flatten().collect(),
     };
-    vec![group(WizardStep::Image, image), group(WizardStep::Where, place), group(WizardStep::Key, keys)]
+    vec![group(WizardStep::Image, image), group(WizardStep::Where, region), group(WizardStep::Key, keys)]
 }
 
 fn some(label: &'static str, text: String) -> Option<(&'static str, String)> {

@@ -46,8 +46,8 @@ impl WizardStep {
     /// Where a field of the draft is asked for.
     pub(crate) fn of(field: &str) -> WizardStep {
         match field {
-            "image" | "compose_id" | "image_id" | "distribution" | "architecture" | "image_name"
-            | "packages" | "users" | "user_name" | "user_key" => WizardStep::Image,
+            "provider" | "image" | "compose_id" | "image_id" | "distribution" | "architecture"
+            | "image_name" | "packages" | "users" | "user_name" | "user_key" => WizardStep::Image,
             "key" | "pubkey_id" | "pubkey_name" | "pubkey_body" => WizardStep::Key,
             "profile" | "later" | "detach" | "partial" => WizardStep::Review,
             _ => WizardStep::Where,

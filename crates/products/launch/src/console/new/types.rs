@@ -15,8 +15,6 @@ use super::go::current;
 use console::{ApiClient, ConsoleState, Fields, SignedIn, html, path};
 
 const SHOWN: usize = 8;
-/// What most people want, before they search for something else.
-const FAMILIES: [&str; 6] = ["t3.", "t4g.", "m7i.", "m7g.", "c7i.", "r7i."];
 
 #[derive(Default, Template)]
 #[template(path = "new/types.html")]
@@ -60,15 +58,30 @@ impl Types {
         Types::ask(api, draft, name).await.is_ok_and(|all| all.iter().any(|one| one.name == name))
     }
 
+    /// The type that a new launch begins with: small, and made for the image.
+    pub(crate) async fn first(api: &ApiClient, draft: &Draft) -> Option<&'static str> {
+        let arch = plain(draft.get("architecture"));
+        for name in draft.spec().form.first_types {
+            let all = Types::ask(api, draft, name).await.unwrap_or_default();
+            let fits =
+                |one: &InstanceType| one.name == *name && (arch.is_empty() || one.architecture == arch);
+            if all.iter().any(fits) {
+                return Some(name);
+            }
+        }
+        None
+    }
+
     /// With what is wrong about the choice, until there is another one.
     pub(crate) fn with_field_errors(self, said: FieldNote) -> Types {
         Types { said, ..self }
     }
 
     async fn ask(api: &ApiClient, draft: &Draft, search: &str) -> Result<Vec<InstanceType>, String> {
-        let query = path::query([("region", draft.get("region")), ("search", search)]);
+        let region = draft.given("region").unwrap_or(draft.spec().home);
+        let query = path::query([("region", region), ("search", search)]);
         let found: InstanceTypes = api
-            .get(&format!("{LAUNCH}/instance_types/aws{query}"))
+            .get(&format!("{LAUNCH}/instance_types/{}{query}", draft.provider()))
             .await
             .map_err(|page_error| sentence(&page_error.line()))?;
         Ok(found.data)
@@ -92,7 +105,8 @@ impl Types {
         let is_known = draft.may_wait();
         all.retain(|one| !is_known || arch.is_empty() || plain(&one.architecture) == arch);
         all.retain(|one| chosen.is_none_or(|chosen| one.name != chosen.name));
-        all.sort_by(|a, b| order(a).cmp(&order(b)));
+        let families = draft.spec().form.families;
+        all.sort_by(|a, b| order(families, a).cmp(&order(families, b)));
         let more = all.len().saturating_sub(SHOWN);
         let warnings = chosen.map(|one| warnings(one, draft, is_known)).unwrap_or_default();
         let chosen = chosen.into_iter().map(|one| TypeRow::new(one, true));
@@ -105,8 +119,8 @@ impl Types {
 }
 
 /// Those that will do first, then those that people know, then the smallest.
-fn order(one: &InstanceType) -> (bool, usize, u32, u64, &str) {
-    let family = FAMILIES.iter().position(|family| one.name.starts_with(family)).unwrap_or(FAMILIES.len());
+fn order<'a>(families: &[&str], one: &'a InstanceType) -> (bool, usize, u32, u64, &'a str) {
+    let family = families.iter().position(|family| one.name.starts_with(family)).unwrap_or(families.len());
     (!one.supported, family, one.vcpus, one.memory_mib, &one.name)
 }
 
@@ -121,7 +135,7 @@ fn warnings(one: &InstanceType, draft: &Draft, is_known: bool) -> Vec<String> {
     [other, small, many].into_iter().flatten().collect()
 }
 
-/// The Image Builder and AWS have different words for one thing.
+/// The Image Builder and clouds have different words for one thing.
 fn plain(architecture: &str) -> &str {
     if architecture == "aarch64" { "arm64" } else { architecture }
 }

@@ -3,12 +3,14 @@
 use askama::Template;
 use axum::http::StatusCode;
 use axum::response::Response;
+use cloud::ProviderSpec;
+use cloud::spec::FieldSpec;
 
 use super::draft::Draft;
 use super::field::{FieldNote, FormField, sentence};
 use super::image::ImagePage;
 use super::key::KeyPage;
-use super::place::RegionPage;
+use super::region::RegionPage;
 use super::review::ReviewPage;
 use super::step::WizardStep;
 use console::{Fields, FormError, Shell, SignedIn, path};
@@ -32,7 +34,7 @@ pub(crate) struct Stop {
 }
 
 /// Where a page of a draft is.
-pub(crate) fn place(step: WizardStep, draft: &Draft) -> String {
+pub(crate) fn step_path(step: WizardStep, draft: &Draft) -> String {
     format!("/console/launch/{}{}", step.slug(), path::query([("draft", draft.id())]))
 }
 
@@ -49,6 +51,16 @@ impl Wizard {
             .min()
             .unwrap_or(WizardStep::Review);
         Wizard { field_errors, note, ..Wizard::at(step, draft) }
+    }
+
+    /// The words and rules of the cloud.
+    pub(crate) fn spec(&self) -> &'static ProviderSpec {
+        self.draft.spec()
+    }
+
+    /// A field that the cloud has its own words for.
+    pub(crate) fn field_of(&self, name: &'static str, field: &'static FieldSpec) -> FormField {
+        self.field(name, field.label).hint(field.hint)
     }
 
     pub(crate) fn said(&self, name: &str) -> FieldNote {

@@ -43,6 +43,17 @@ impl TypeCatalog {
         table.into_iter().flat_map(CloudTypes::regions).map(|region| region.name.as_str())
     }
 
+    /// What a launch can name as its region: the zones of clouds that write them as places of their own.
+    pub fn regions_or_zones(&self, provider: ProviderKind) -> Vec<&str> {
+        let is_zone = |zone: &&str| (provider.spec().split_zone)(zone).1 == Some(*zone);
+        let mut regions_or_zones: Vec<&str> = Vec::new();
+        for region in self.regions(provider) {
+            let zones: Vec<&str> = self.zones(provider, region).into_iter().filter(is_zone).collect();
+            regions_or_zones.extend(if zones.is_empty() { vec![region] } else { zones });
+        }
+        regions_or_zones
+    }
+
     /// As the cloud writes them: `1` in Azure, `us-central1-a` in GCP. AWS chooses by itself.
     pub fn zones(&self, provider: ProviderKind, region: &str) -> Vec<&str> {
         self.region(provider, (provider.spec().split_zone)(region).0).map(Region::zones).unwrap_or_default()

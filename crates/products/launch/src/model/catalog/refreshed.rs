@@ -69,11 +69,11 @@ pub enum RefreshError {
 /// Asks the cloud for the types of a region and keeps them. Answers how many there are.
 pub async fn refresh(
     provider: &dyn Provider,
-    place: &CloudAccount<'_>,
+    cloud_account: &CloudAccount<'_>,
     engine: &Engine,
 ) -> Result<usize, RefreshError> {
-    let region = place.region.to_owned();
-    let listed = tokio::time::timeout(REFRESH_LIMIT, provider.instance_types(place)).await;
+    let region = cloud_account.region.to_owned();
+    let listed = tokio::time::timeout(REFRESH_LIMIT, provider.instance_types(cloud_account)).await;
     let mut types = listed.map_err(|_| {
         let message = format!("the list was not whole after {} s; try again", REFRESH_LIMIT.as_secs());
         CloudError::new(Category::Timeout, "", message)

@@ -41,7 +41,7 @@ impl CloudTypes {
                     let known = families.insert(pattern, sizes);
                     known.map_or(Ok(()), |_| Err(format!("the family {pattern} is there twice")))
                 }),
-                Some("place") => table.place(words, &families),
+                Some("place") => table.in_region(words, &families),
                 Some("#") => Ok(()),
                 _ => Err("a line begins with family, place or #".to_owned()),
             };
@@ -58,7 +58,7 @@ impl CloudTypes {
         self.regions.get(name)
     }
 
-    fn place<'a>(
+    fn in_region<'a>(
         &mut self,
         mut words: impl Iterator<Item = &'a str>,
         families: &HashMap<&str, Family<'_>>,

@@ -90,7 +90,7 @@ impl Preflight<'_> {
     pub fn check(&self) -> Result<(), Vec<Flaw>> {
         let mut field_errors = names::check(self.provider, self.parameters);
         field_errors.extend(self.amount());
-        field_errors.extend(self.place());
+        field_errors.extend(self.region_errors());
         field_errors.extend(self.instance_type());
         field_errors.extend(self.key());
         field_errors.extend(self.source());
@@ -103,7 +103,7 @@ impl Preflight<'_> {
         (!fits).then(|| Flaw::new("amount", format!("must be 1 to {most}")))
     }
 
-    fn place(&self) -> Vec<Flaw> {
+    fn region_errors(&self) -> Vec<Flaw> {
         let region = &self.parameters.region;
         let mut field_errors = Vec::new();
         if matches!(self.offer, Availability::UnknownRegion) {

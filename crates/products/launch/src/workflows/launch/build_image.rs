@@ -7,8 +7,8 @@ use image_builder::{BuildStatus, BuilderError, Compose, Upload, UploadStatus};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-use super::caller::caller;
 use super::report::{note_build, refuse, stop_build};
+use super::saved_identity::saved_identity;
 use super::wait_for_parameters::collect;
 use crate::model::params::ImageChoice;
 use crate::model::profile::ImageSource;
@@ -231,7 +231,7 @@ impl Step<Launch> for BuildImage {
             let error = LaunchError::new(NAME, "validation", "no Image Builder is configured here");
             return Err(refuse(op, error));
         };
-        let answer = builder.status(&caller(&self.launches, op)?, id).await;
+        let answer = builder.status(&saved_identity(&self.launches, op)?, id).await;
         watch.looks = watch.looks.saturating_add(1);
         watch.last = Some(now);
         match answer {

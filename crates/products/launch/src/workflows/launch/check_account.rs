@@ -26,9 +26,9 @@ impl CheckAccount {
     /// What the account sees of the image, where there is one.
     async fn look(&self, op: &mut Operation<Launch>) -> Result<Option<Option<CloudImage>>, CloudError> {
         let reach = reach(&self.launches, op).await?;
-        reach.provider.identity(&reach.place()).await?;
+        reach.provider.identity(&reach.cloud_account()).await?;
         match instance_request::image(op) {
-            Some(id) => reach.provider.image(&reach.place(), &id).await.map(Some),
+            Some(id) => reach.provider.image(&reach.cloud_account(), &id).await.map(Some),
             None => Ok(None),
         }
     }
@@ -37,7 +37,7 @@ impl CheckAccount {
         let instance_request = instance_request::dry_run(op)?;
         let asked = async {
             let reach = reach(&self.launches, op).await?;
-            reach.provider.dry_run(&reach.place(), &instance_request).await
+            reach.provider.dry_run(&reach.cloud_account(), &instance_request).await
         };
         asked.await.map_err(|error| stop(op, NAME, error))
     }

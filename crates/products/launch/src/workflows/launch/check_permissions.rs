@@ -39,8 +39,8 @@ impl Step<Launch> for CheckPermissions {
         let instance_request = instance_request::without_image(op)?;
         let asked = async {
             let reach = reach(&self.launches, op).await?;
-            reach.provider.identity(&reach.place()).await?;
-            reach.provider.dry_run(&reach.place(), &instance_request).await
+            reach.provider.identity(&reach.cloud_account()).await?;
+            reach.provider.dry_run(&reach.cloud_account(), &instance_request).await
         };
         match asked.await {
             Ok(()) => done(),

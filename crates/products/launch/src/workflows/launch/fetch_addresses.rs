@@ -23,7 +23,7 @@ pub(crate) struct FetchAddresses {
 
 pub(crate) const NAME: &str = "fetch_addresses";
 
-/// Since when a user looks.
+/// When the step began to look.
 #[derive(Serialize, Deserialize)]
 struct Since(Timestamp);
 
@@ -43,8 +43,8 @@ impl FetchAddresses {
         reach: &Reach,
     ) -> Result<Vec<CloudInstance>, CloudError> {
         let ids: Vec<String> = op.state.instances.iter().map(|tracked| tracked.instance.id.clone()).collect();
-        let described = reach.provider.describe(&reach.place(), &ids).await?;
-        let tagged = reach.provider.find(&reach.place(), &sought(op)).await?;
+        let described = reach.provider.describe(&reach.cloud_account(), &ids).await?;
+        let tagged = reach.provider.find(&reach.cloud_account(), &sought(op)).await?;
         // A list may leave out the addresses.
         let both = tagged.into_iter().chain(described);
         let by_id: BTreeMap<String, CloudInstance> = both.map(|one| (one.id.clone(), one)).collect();

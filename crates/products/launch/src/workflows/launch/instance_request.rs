@@ -14,10 +14,10 @@ use crate::model::user_data::{Additions, merged};
 use crate::workflows::launch::Launch;
 
 /// The label of the token by which everything of a launch is found again.
-const MARK: &str = "launch";
+const LAUNCH_KEY: &str = "launch";
 
 pub(crate) fn launch_tag(op: &Operation<Launch>) -> String {
-    op.idempotency_key(MARK)
+    op.idempotency_key(LAUNCH_KEY)
 }
 
 /// The image that is launched, where it is known and the template does not name it.

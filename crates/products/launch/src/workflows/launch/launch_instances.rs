@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use cloud::{Category, CloudError, CloudInstance, Created, InstanceRequest, InstanceState, MARK_TAG, Part};
+use cloud::{Category, CloudError, CloudInstance, Created, InstanceRequest, InstanceState, LAUNCH_TAG, Part};
 use engine::prelude::*;
 use engine::{Calls, Timestamp};
 
@@ -79,7 +79,7 @@ impl LaunchInstances {
     /// cannot be on its way any longer and two looks have found the same. Not every cloud recognises a call that it has
     /// carried out before, so a new one is made only when there is nothing to take over.
     async fn adopt(&self, op: &mut Operation<Launch>, reach: &Reach) -> Result<bool, Halt> {
-        let found = reach.provider.find(&reach.place(), &instance_request::sought(op)).await;
+        let found = reach.provider.find(&reach.cloud_account(), &instance_request::sought(op)).await;
         let found = found.map_err(|error| stop(op, NAME, error))?;
         if found.len() < parameters(op)?.amount as usize {
             let settings = &self.launches.settings;
@@ -113,8 +113,8 @@ impl LaunchInstances {
     ) -> Outcome {
         let generation = generation(op)?;
         let token = op.idempotency_key(&format!("instances-{generation}"));
-        let place = reach.place();
-        let call = reach.provider.create(&place, instance_request, &token);
+        let cloud_account = reach.cloud_account();
+        let call = reach.provider.create(&cloud_account, instance_request, &token);
         let begun = BegunGeneration(generation);
         let has_begun = op.recall::<BegunGeneration>()?.as_ref() == Some(&begun);
         let answer = if has_begun {
@@ -186,13 +186,13 @@ impl LaunchInstances {
 
     /// Everything of this launch that the cloud knows, by its mark and by name.
     async fn look(&self, op: &Operation<Launch>, reach: &Reach) -> Result<Vec<CloudInstance>, CloudError> {
-        let tagged = reach.provider.find(&reach.place(), &instance_request::sought(op)).await?;
+        let tagged = reach.provider.find(&reach.cloud_account(), &instance_request::sought(op)).await?;
         let mut all: BTreeMap<String, CloudInstance> =
             tagged.into_iter().map(|instance| (instance.id.clone(), instance)).collect();
         let known = op.state.instances.iter().map(|tracked| &tracked.instance.id);
         let unseen: Vec<String> = known.filter(|id| !all.contains_key(*id)).cloned().collect();
         if !unseen.is_empty() {
-            let described = reach.provider.describe(&reach.place(), &unseen).await?;
+            let described = reach.provider.describe(&reach.cloud_account(), &unseen).await?;
             all.extend(described.into_iter().map(|instance| (instance.id.clone(), instance)));
         }
         Ok(all.into_values().collect())
@@ -211,7 +211,7 @@ impl LaunchInstances {
         let going = seen.iter().filter(|one| resumes && one.state == InstanceState::ShuttingDown).count();
         track(op, seen);
         if !alive.is_empty() {
-            reach.provider.delete(&reach.place(), &alive).await?;
+            reach.provider.delete(&reach.cloud_account(), &alive).await?;
         }
         let alive = alive.len() + going;
         let parts = if alive == 0 { parts::sweep(op, &reach).await? } else { Vec::new() };
@@ -261,7 +261,7 @@ impl LaunchInstances {
         if !op.params.provider.spec().parts.is_empty() {
             return parts::leftovers(op, &[], error);
         }
-        let launch_tag = format!("{MARK_TAG}={}", launch_tag(op));
+        let launch_tag = format!("{LAUNCH_TAG}={}", launch_tag(op));
         vec![leftover(launch_tag, "there may be instances with this tag, which could not be looked for")]
     }
 }

@@ -3,7 +3,6 @@
 //! failure takes back what was made; after it, what runs is kept.
 
 pub(crate) mod build_image;
-mod caller;
 pub(crate) mod check_account;
 pub(crate) mod check_permissions;
 pub(crate) mod fetch_addresses;
@@ -16,6 +15,7 @@ mod quoted;
 mod reach;
 pub(crate) mod register_in_inventory;
 mod report;
+mod saved_identity;
 pub(crate) mod submit_build;
 mod surplus;
 pub(crate) mod test_step;

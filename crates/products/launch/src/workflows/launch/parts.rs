@@ -1,7 +1,7 @@
 //! What a launch makes beside its instances, on the way back: network interfaces, addresses, disks, networks and groups.
 //! They go after the instances, and a launch is taken back only when nothing of it has been seen for a while.
 
-use cloud::{Category, CloudError, MARK_TAG, Part};
+use cloud::{Category, CloudError, LAUNCH_TAG, Part};
 use engine::Timestamp;
 use engine::prelude::*;
 
@@ -22,7 +22,7 @@ impl Fact for QuietSince {
 
 /// Begins to delete what is left beside instances. Answers what is still there.
 pub(crate) async fn sweep(op: &Operation<Launch>, reach: &Reach) -> Result<Vec<Part>, CloudError> {
-    reach.provider.sweep(&reach.place(), &sought(op)).await
+    reach.provider.sweep(&reach.cloud_account(), &sought(op)).await
 }
 
 /// Comes back until the parts are gone; a person has to look at those that stay for too long.
@@ -70,7 +70,7 @@ pub(crate) fn leftovers(op: &Operation<Launch>, parts: &[Part], error: &CloudErr
         note: format!("{what}: {error}; let us do that and retry, or do it by hand"),
     };
     if parts.is_empty() {
-        let id = format!("{MARK_TAG}={}", launch_tag(op));
+        let id = format!("{LAUNCH_TAG}={}", launch_tag(op));
         return vec![leftover(
             UNKNOWN,
             id,

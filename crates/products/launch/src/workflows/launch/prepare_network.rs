@@ -42,8 +42,8 @@ impl Step<Launch> for PrepareNetwork {
         let reservation = reservation.map_err(|error| stop(op, NAME, error))?;
         let request = instance_request::tagged(op, &reservation)?;
         let reach = reach(&self.launches, op).await.map_err(|error| stop(op, NAME, error))?;
-        let place = reach.place();
-        let call = reach.provider.prepare(&place, &request);
+        let cloud_account = reach.cloud_account();
+        let call = reach.provider.prepare(&cloud_account, &request);
         // The way back looks as soon as one call was announced; only the first has to be.
         let answer = match op.calls(CALL)? {
             Some(calls) if calls.unknown_since.is_none() => call.await,

@@ -1,4 +1,4 @@
-//! External systems quote what they were sent when they refuse it. What is secret in that is taken out before any client reads it.
+//! External systems quote what they were sent when they refuse it. Secrets in it are removed before it is saved.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -16,7 +16,7 @@ const CHARS_MIN: usize = 4;
 const WORD_CHARS_MIN: usize = 6;
 /// So much of an encoded text is enough to tell that it is quoted.
 const ENCODED_CHARS: usize = 24;
-/// The members of a build request that let a user in.
+/// The members of a build request that are credentials.
 const SECRET_MEMBERS: [&str; 3] = ["password", "activation-key", "activation_key"];
 
 /// The text without what this launch keeps secret. What cannot be opened cannot have been sent.

@@ -3,9 +3,9 @@
 use cloud::{Account, Category, CloudAccount, CloudError, Provider};
 use engine::prelude::*;
 
-use crate::model::accounts::SourceError;
 use crate::model::params::Parameters;
 use crate::model::settings::{LaunchSettings, Launches};
+use crate::model::sources::SourceError;
 use crate::workflows::launch::Launch;
 
 /// A cloud, and the account and region in it. Good for one pass.
@@ -18,7 +18,7 @@ pub(crate) struct Reach {
 }
 
 impl Reach {
-    pub(crate) fn place(&self) -> CloudAccount<'_> {
+    pub(crate) fn cloud_account(&self) -> CloudAccount<'_> {
         CloudAccount { account: &self.account, region: &self.region, session: &self.session }
     }
 

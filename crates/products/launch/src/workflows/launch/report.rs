@@ -18,7 +18,7 @@ impl LaunchError {
         LaunchError { step, category, message, hint, provider_code, retryable: false, attempt }
     }
 
-    /// Of the engine, and not of any client outside.
+    /// Of the engine, and not of an external system.
     pub(crate) fn internal(step: &str, message: &str) -> LaunchError {
         LaunchError::new(step, "internal", message)
     }
@@ -86,7 +86,7 @@ fn hint(category: Category) -> Option<&'static str> {
     }
 }
 
-/// The cloud did not do it. If trying again does not help, the client is told this.
+/// The cloud did not do it. If retries do not help, the launch shows this.
 pub(crate) fn stop(op: &mut Operation<Launch>, step: &str, error: CloudError) -> Halt {
     let error = CloudError { message: masked(op, &error.message), ..error };
     op.state.error = Some(LaunchError::of_cloud(step, &error));

@@ -8,9 +8,9 @@ use image_builder::{BuilderError, ImageBuilder};
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::caller::caller;
 use super::instance_request::launch_tag;
 use super::report::{refuse, settle, steady, stop_build};
+use super::saved_identity::saved_identity;
 use crate::model::params::{Build, ImageChoice};
 use crate::model::profile::OnLaunchFailure;
 use crate::model::settings::Launches;
@@ -42,20 +42,20 @@ impl SubmitBuild {
     async fn find(
         &self,
         op: &Operation<Launch>,
-        caller: &CallerIdentity,
+        identity: &CallerIdentity,
         calls: &Calls,
     ) -> Result<Option<Uuid>, BuilderError> {
         let Some(builder) = &self.launches.builder else { return Ok(None) };
         let launch_tag = launch_tag(op);
-        let listed = builder.list(caller, calls.first.minus(SKEW)).await?;
+        let listed = builder.list(identity, calls.first.minus(SKEW)).await?;
         let ours = |text: &Option<String>| text.as_ref().is_some_and(|text| text.contains(&launch_tag));
         Ok(listed.into_iter().find(|build| ours(&build.description)).map(|build| build.id))
     }
 
     async fn submit(&self, op: &mut Operation<Launch>, request: &Value) -> Outcome {
         let builder = self.builder(op)?.clone();
-        let caller = caller(&self.launches, op)?;
-        let call = builder.submit(&caller, request);
+        let identity = saved_identity(&self.launches, op)?;
+        let call = builder.submit(&identity, request);
         match op.attempt(CALL).call(call, BuilderError::may_have_happened).await? {
             Ok(compose) => {
                 op.state.build = Some(begun(compose));
@@ -67,7 +67,7 @@ impl SubmitBuild {
 
     async fn hide(&self, op: &mut Operation<Launch>, compose: Uuid) -> Outcome {
         let Some(builder) = &self.launches.builder else { return done() };
-        let answer = builder.hide(&caller(&self.launches, op)?, compose).await;
+        let answer = builder.hide(&saved_identity(&self.launches, op)?, compose).await;
         match answer {
             Ok(()) => {
                 op.state.cleared("compose");
@@ -129,7 +129,7 @@ impl Step<Launch> for SubmitBuild {
         let ImageChoice::Build(build) = &op.params.image else { return done() };
         let request = request(op, build)?;
         if let Some(unknown) = op.attempt(CALL).unknown()? {
-            match self.find(op, &caller(&self.launches, op)?, &unknown.calls).await {
+            match self.find(op, &saved_identity(&self.launches, op)?, &unknown.calls).await {
                 Ok(Some(compose)) => {
                     op.attempt(CALL).adopt()?;
                     op.state.build = Some(begun(compose));
@@ -149,7 +149,7 @@ impl Step<Launch> for SubmitBuild {
         let hides =
             op.params.profile.on_launch_failure == OnLaunchFailure::HideCompose && !op.state.abandoned;
         if op.state.build.is_none() && is_unknown && hides {
-            match self.find(op, &caller(&self.launches, op)?, &calls).await {
+            match self.find(op, &saved_identity(&self.launches, op)?, &calls).await {
                 Ok(Some(compose)) => op.state.build = Some(begun(compose)),
                 Ok(None) => settle(op, CALL, &self.launches.settings)?,
                 Err(error) if error.may_heal() => {

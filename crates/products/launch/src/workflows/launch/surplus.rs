@@ -53,7 +53,7 @@ pub(crate) async fn terminate(reach: &Reach, surplus: &[CloudInstance]) -> Resul
     }
     let ids: Vec<String> = surplus.iter().map(|one| one.id.clone()).collect();
     tracing::warn!(instances = ids.join(", "), "more instances than requested; terminating the surplus");
-    reach.provider.delete(&reach.place(), &ids).await
+    reach.provider.delete(&reach.cloud_account(), &ids).await
 }
 
 #[cfg(test)]

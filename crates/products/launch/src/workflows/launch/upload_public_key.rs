@@ -45,10 +45,12 @@ impl UploadPublicKey {
         let mut taken = CloudError::new(Category::Duplicate, "", "all names for the key are taken");
         for number in 1..=NAMES_MAX {
             let name = name_of(choice, key, number);
-            match reach.provider.upload_key(&reach.place(), &name, &key.material(), launch_tag).await {
+            match reach.provider.upload_key(&reach.cloud_account(), &name, &key.material(), launch_tag).await
+            {
                 Err(error) if error.is(Category::Duplicate) => {
                     // Another client may have uploaded this very key a moment ago.
-                    let found = reach.provider.find_key(&reach.place(), &key.aws_fingerprints()).await?;
+                    let found =
+                        reach.provider.find_key(&reach.cloud_account(), &key.aws_fingerprints()).await?;
                     if let Some(found) = found {
                         return Ok(found);
                     }
@@ -83,7 +85,7 @@ impl UploadPublicKey {
         if let Some(state) = op.state.key.as_ref().filter(|state| state.uploaded) {
             return Ok(Some(state.key.clone()));
         }
-        let found = reach.provider.find_key(&reach.place(), fingerprints).await?;
+        let found = reach.provider.find_key(&reach.cloud_account(), fingerprints).await?;
         Ok(found.filter(|key| key.launch_tag.as_deref() == Some(&launch_tag(op))))
     }
 
@@ -94,7 +96,7 @@ impl UploadPublicKey {
         let claim = op.state.key_claim.clone().unwrap_or_default();
         if !self.is_shared(op, &claim).await? {
             op.state.key = Some(KeyState { key: found.clone(), uploaded: true });
-            reach.provider.delete_key(&reach.place(), &found).await?;
+            reach.provider.delete_key(&reach.cloud_account(), &found).await?;
         }
         Ok(true)
     }
@@ -102,7 +104,7 @@ impl UploadPublicKey {
 
 /// What others look for: it is the same for all launches that may use this key pair.
 fn claim_of(reach: &Reach, key: &PublicKey) -> String {
-    format!("{}/{}/{}", reach.place().account.source, reach.region, key.fingerprint())
+    format!("{}/{}/{}", reach.cloud_account().account.source, reach.region, key.fingerprint())
 }
 
 /// As its owner calls it, with a piece of the key so that names are rarely taken.
@@ -142,12 +144,12 @@ impl Step<Launch> for UploadPublicKey {
         }
         let Some((choice, key)) = key_of(op)? else { return done() };
         let reach = reach(&self.launches, op).await.map_err(|error| stop(op, NAME, error))?;
-        // The user who looks whether a client needs the key must see this before we see the key.
+        // A launch that looks whether the key is in use must see this record before this launch sees the key.
         op.state.key_claim = Some(claim_of(&reach, &key));
         set_record(op)?;
         let launch_tag = launch_tag(op);
         let call = async {
-            match reach.provider.find_key(&reach.place(), &key.aws_fingerprints()).await? {
+            match reach.provider.find_key(&reach.cloud_account(), &key.aws_fingerprints()).await? {
                 Some(found) => Ok(found),
                 None => self.upload(&reach, &choice, &key, &launch_tag).await,
             }

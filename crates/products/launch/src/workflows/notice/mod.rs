@@ -22,7 +22,7 @@ pub struct Deliver;
 impl Workflow for Deliver {
     const KIND: &'static str = "notice.deliver";
     const HOUSEKEEPING: bool = true;
-    const ABOUT: &'static str = "Tells other systems what became of a launch or a source.";
+    const ABOUT: &'static str = "Sends notifications about a launch or a source.";
     /// A day for each of the two ways, and a little more: the budgets of the steps end a hopeless try, not this.
     const DEADLINE: Duration = Duration::from_hours(50);
     type Params = Notice;

@@ -22,6 +22,7 @@ pub async fn post(engine: &Engine, notice: &Notice) -> Result<(), SubmitError> {
         let params = serde_json::to_value(&notice)
             .map_err(|error| SubmitError::Invalid(format!("the notice cannot be written: {error}")))?;
         let command = Command {
+            name: None,
             workflow: Deliver::KIND.into(),
             tenant: format!("org:{}", notice.org),
             resource: None,

@@ -1,12 +1,12 @@
 //! Lets itself into the account, and tries what a launch would need, without leaving anything.
 
-use cloud::Category;
+use cloud::{Category, Permissions};
 use engine::prelude::*;
 
 use super::CheckSource;
 use crate::model::Launches;
-use crate::model::accounts::Finding;
-use crate::model::sources::{self, Permissions};
+use crate::model::source_access;
+use crate::model::sources::Finding;
 
 pub(crate) struct LookAtSource {
     launches: Arc<Launches>,
@@ -30,23 +30,18 @@ impl LookAtSource {
         let Some(link) = self.launches.accounts.link(who, id).await? else {
             return Ok(Some("there is no such source".into()));
         };
-        let Some(reached) = sources::enter(&self.launches, who, link.account) else {
+        let Some(reached) = source_access::enter(&self.launches, who, link.account) else {
             return Ok(Some("this server is not connected to its cloud".into()));
         };
         op.state.application = link.application;
-        let provider = reached.account.provider;
-        let region = provider.spec().home;
-        let place = reached.place(region);
-        match reached.provider.identity(&place).await {
+        let cloud_account = reached.cloud_account(reached.account.provider.spec().home);
+        match reached.provider.identity(&cloud_account).await {
             Err(error) if error.is(Category::Permission) => {
                 return Ok(Some(format!("could not log in: {error}")));
             }
             answer => answer?,
         };
-        if !provider.spec().proves_permissions {
-            return Ok(None);
-        }
-        let found = sources::try_all(&reached, region, &op.params.owner.org).await?;
+        let found = reached.provider.permissions(&cloud_account).await?;
         Ok(missing(&found))
     }
 }

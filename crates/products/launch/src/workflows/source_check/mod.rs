@@ -15,8 +15,8 @@ pub use self::ask::{Check, ask};
 pub use self::record::SourceCheck;
 pub use self::sweep::sweep;
 use crate::model::Launches;
-use crate::model::accounts::Finding;
 use crate::model::params::LaunchOwner;
+use crate::model::sources::Finding;
 
 pub const SOURCE_CHECK: &str = "source.check";
 
@@ -51,7 +51,7 @@ pub struct State {
 
 impl Workflow for CheckSource {
     const KIND: &'static str = SOURCE_CHECK;
-    const ABOUT: &'static str = "Looks whether the cloud account behind a source can be used.";
+    const ABOUT: &'static str = "Checks whether the cloud account of a source can be used.";
     const DEADLINE: Duration = Duration::from_mins(10);
     type Params = Params;
     type State = State;

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::Params;
-use crate::model::accounts::Finding;
 use crate::model::params::LaunchOwner;
+use crate::model::sources::Finding;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SourceCheck {

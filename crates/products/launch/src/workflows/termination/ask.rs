@@ -138,7 +138,15 @@ pub async fn ask(
         let along =
             RecordWrites { subject: Some((expect, Some(record_update.clone()))), ..RecordWrites::default() };
         let instance_request = Submission::<Terminate>::new(&tenant, &by, &params);
-        match engine.submit(Submission { resource: Some(&name), along, ..instance_request }).await {
+        match engine
+            .submit(Submission {
+                resource: Some(&name),
+                name: Some(&machine.instance_id),
+                along,
+                ..instance_request
+            })
+            .await
+        {
             Ok(accepted) => return Ok(TerminationProgress::Terminating(accepted.id)),
             Err(SubmitError::Busy { operation }) => return Ok(TerminationProgress::Terminating(operation)),
             Err(SubmitError::Changed) => {}

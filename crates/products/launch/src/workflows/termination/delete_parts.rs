@@ -5,10 +5,10 @@ use cloud::{CloudAccount, InstanceRequest};
 use engine::prelude::*;
 
 use super::Terminate;
-use crate::model::accounts::SourceError;
 use crate::model::numbers;
 use crate::model::record::LaunchRecord;
 use crate::model::settings::{LaunchSettings, Launches};
+use crate::model::sources::SourceError;
 
 pub(crate) struct DeleteParts {
     launches: Arc<Launches>,
@@ -58,9 +58,9 @@ impl Step<Terminate> for DeleteParts {
         let account = self.launches.accounts.get(&params.owner, &params.source_id).await?;
         let Some(account) = account else { return done() };
         let session = op.id.to_string();
-        let place = CloudAccount { account: &account, region: &params.region, session: &session };
-        let left = provider.sweep(&place, &request).await?;
-        let others = provider.find(&place, &request).await?;
+        let cloud_account = CloudAccount { account: &account, region: &params.region, session: &session };
+        let left = provider.sweep(&cloud_account, &request).await?;
+        let others = provider.find(&cloud_account, &request).await?;
         if left.is_empty() || others.iter().any(|one| !one.state.is_gone()) {
             return done();
         }

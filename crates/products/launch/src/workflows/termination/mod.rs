@@ -50,7 +50,7 @@ pub struct State {
 
 impl Workflow for Terminate {
     const KIND: &'static str = TERMINATE;
-    const ABOUT: &'static str = "Terminates one instance of a launch that is over.";
+    const ABOUT: &'static str = "Terminates one instance of a finished launch.";
     type Params = Params;
     type State = State;
     type Input = ();

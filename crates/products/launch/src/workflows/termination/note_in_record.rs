@@ -4,10 +4,10 @@ use engine::prelude::*;
 use engine::store::{Expect, Receipt, ResourceWrite, StoreError, Write};
 
 use super::Terminate;
-use crate::model::accounts::SourceError;
 use crate::model::numbers;
 use crate::model::record::LaunchRecord;
 use crate::model::settings::Launches;
+use crate::model::sources::SourceError;
 
 pub(crate) struct NoteInRecord {
     launches: Arc<Launches>,

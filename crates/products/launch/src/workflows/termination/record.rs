@@ -1,4 +1,4 @@
-//! What is known about the end of an instance that a client asked for.
+//! The record of a requested termination of an instance.
 
 use engine::{Resource, Timestamp};
 use serde::{Deserialize, Serialize};

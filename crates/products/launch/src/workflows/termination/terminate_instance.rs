@@ -1,7 +1,7 @@
 //! Has the cloud end the instance, and looks until it is gone. To ask twice does no harm, so a call whose answer was lost
 //! is made again.
 
-use cloud::{CloudAccount, CloudInstance, InstanceState};
+use cloud::{CloudAccount, CloudInstance, InstanceState, Provider};
 use engine::Timestamp;
 use engine::prelude::*;
 
@@ -26,11 +26,12 @@ impl TerminateInstance {
     }
 
     /// A cloud may not show yet what was just made, and forgets what has been gone for a while.
-    fn is_forgotten(&self, op: &mut Operation<Terminate>) -> Result<bool, Halt> {
+    fn is_forgotten(&self, op: &mut Operation<Terminate>, provider: &dyn Provider) -> Result<bool, Halt> {
         let now = op.now();
         let since = op.recall::<MissingSince>()?.map_or(now, |MissingSince(since)| since);
         op.remember(&MissingSince(since))?;
-        Ok(now.since(since) >= self.launches.settings.settle)
+        let settle = provider.settle().unwrap_or(self.launches.settings.settle);
+        Ok(now.since(since) >= settle)
     }
 }
 
@@ -62,20 +63,20 @@ impl Step<Terminate> for TerminateInstance {
             ));
         };
         let session = op.id.to_string();
-        let place = CloudAccount { account: &account, region: &params.region, session: &session };
+        let cloud_account = CloudAccount { account: &account, region: &params.region, session: &session };
         let ids = [params.instance_id];
-        let seen = provider.describe(&place, &ids).await?.into_iter().find(|seen| seen.id == ids[0]);
+        let seen = provider.describe(&cloud_account, &ids).await?.into_iter().find(|seen| seen.id == ids[0]);
         match seen {
             Some(seen) if seen.state == InstanceState::Terminated => {
                 op.state.gone = Some(seen);
                 return done();
             }
-            None if self.is_forgotten(op)? => {
+            None if self.is_forgotten(op, &**provider)? => {
                 op.state.gone = Some(CloudInstance::forgotten(&ids[0]));
                 return done();
             }
             Some(seen) if seen.state == InstanceState::ShuttingDown => {}
-            _ => provider.delete(&place, &ids).await?,
+            _ => provider.delete(&cloud_account, &ids).await?,
         }
         wait(self.launches.settings.instance_poll, "the instance is being terminated")
     }

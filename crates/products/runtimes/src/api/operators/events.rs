@@ -50,22 +50,22 @@ pub(crate) async fn list_runtime_events(
         if room == 0 {
             break;
         }
-        items.extend(last_events(&app.engine, &operation, room).await?);
+        items.extend(last_events(&app.engine, &operation, room).await?.map(|(_, line)| line));
     }
     Ok(Json(types::RuntimeEvents { items }))
 }
 
-/// The last lines of a journal, the last one first. Journals are read from their beginning.
-async fn last_events(
+/// The last lines of a journal with their numbers, the last one first. Journals are read from their beginning.
+pub(super) async fn last_events(
     engine: &Engine,
     operation: &Summary,
     limit: usize,
-) -> Result<impl Iterator<Item = types::RuntimeEvent> + use<>, Failure> {
-    let mut last: VecDeque<types::RuntimeEvent> = VecDeque::new();
+) -> Result<impl Iterator<Item = (u32, types::RuntimeEvent)> + use<>, Failure> {
+    let mut last: VecDeque<(u32, types::RuntimeEvent)> = VecDeque::new();
     let mut after = 0;
     for _ in 0..PAGES_MAX {
         let events = engine.journal(operation.id, after, PAGE).await?;
-        last.extend(events.iter().map(|event| line(operation, event)));
+        last.extend(events.iter().map(|event| (event.seq, line(operation, event))));
         last.drain(..last.len().saturating_sub(limit));
         match events.last() {
             Some(event) if events.len() == PAGE => after = event.seq,

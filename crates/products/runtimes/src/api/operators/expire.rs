@@ -101,7 +101,8 @@ pub(crate) async fn expire(
             let along =
                 RecordWrites { subject: Some((seen, Some(record_update))), ..RecordWrites::default() };
             let submission = Submission::<Deprovision>::new(&row.tenant, by, &params);
-            let submission = Submission { resource: Some(&row.name), along, ..submission };
+            let submission =
+                Submission { resource: Some(&row.name), name: instance.shown_name(), along, ..submission };
             engine.submit(submission).await.map(|accepted| Some(accepted.id))
         }
     }

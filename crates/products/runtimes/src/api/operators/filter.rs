@@ -1,6 +1,6 @@
 //! Which runtimes a list shows: the parameters of a request as one query of the store.
 
-use crate::model::{DEPROVISION, InstanceRecord, PROVISION, UPDATE};
+use crate::model::{DEPROVISION, InstanceRecord, PROVISION, UPDATE, UPGRADE};
 use engine::store::ResourceQuery;
 use engine::{Phase, Resource};
 
@@ -54,8 +54,18 @@ pub(crate) fn filters(query: &mut Query) -> Result<ResourceQuery, Failure> {
 
 /// Adds which page is wanted, and answers how long it is.
 pub(crate) fn page(query: &mut Query, wanted: &mut ResourceQuery, size_max: u16) -> Result<usize, Failure> {
+    page_of(query, wanted, size_max, size_max)
+}
+
+/// The same, where a page is shorter unless more is asked for.
+pub(crate) fn page_of(
+    query: &mut Query,
+    wanted: &mut ResourceQuery,
+    size_default: u16,
+    size_max: u16,
+) -> Result<usize, Failure> {
     let page = query.number("page", 1..=PAGE_MAX)?;
-    let size = usize::from(query.number("page_size", 1..=size_max)?.unwrap_or(size_max));
+    let size = usize::from(query.number("page_size", 1..=size_max)?.unwrap_or(size_default));
     wanted.after = query.text("cursor")?.map(|text| parse_cursor(&text)).transpose()?;
     if page.is_some() && wanted.after.is_some() {
         return Err(error::parameter("page", "give either a page or a cursor, and not both"));
@@ -104,15 +114,14 @@ fn pick(wanted: &mut ResourceQuery, states: &[String]) -> Result<(), Failure> {
         }
         let lines: &[(&str, Vec<Phase>)] = &match state.as_str() {
             "succeeded" => {
-                vec![(PROVISION, vec![Phase::Succeeded]), (UPDATE, vec![Phase::Succeeded])]
+                [PROVISION, UPDATE, UPGRADE].map(|workflow| (workflow, vec![Phase::Succeeded])).to_vec()
             }
             "failed" => vec![(PROVISION, FAILED.to_vec()), (DEPROVISION, FAILED.to_vec())],
-            "error" => vec![(UPDATE, FAILED.to_vec())],
+            "error" => vec![(UPDATE, FAILED.to_vec()), (UPGRADE, FAILED.to_vec())],
             "provisioning" => vec![(PROVISION, unfinished())],
             "deprovisioning" => vec![(DEPROVISION, unfinished())],
             "updating" => vec![(UPDATE, unfinished())],
-            // There is no such workflow, and so there is no such runtime.
-            "upgrading" => vec![("runtime.upgrade", unfinished())],
+            "upgrading" => vec![(UPGRADE, unfinished())],
             // Of those that still exist, the ones that were taken down are suspended.
             _ => vec![(DEPROVISION, vec![Phase::Succeeded])],
         };

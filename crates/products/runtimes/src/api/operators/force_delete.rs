@@ -90,7 +90,13 @@ async fn force(
         ..RecordWrites::default()
     };
     let submission = Submission::<Deprovision>::new(&found.row.tenant, by, &params);
-    let submission = Submission { resource: Some(&found.row.name), queue: true, along, ..submission };
+    let submission = Submission {
+        resource: Some(&found.row.name),
+        name: found.instance.shown_name(),
+        queue: true,
+        along,
+        ..submission
+    };
     let operation = accepted(app.engine.submit(submission).await)?;
     if operation.is_some() {
         // The newest one is cancelled in the same commit; what others wait for goes too.

@@ -1,14 +1,15 @@
 //! `GET /kubeconfig/{id}`
 
-use crate::model::Status;
+use crate::backend::ClusterEntry;
+use crate::model::{InstanceRecord, Status};
 use api::Code;
 use axum::Extension;
 use axum::extract::State;
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::IntoResponse;
 use engine::AuditRow;
-use engine::secret::{ExposeSecret, SecretError};
-use tracing::error;
+use engine::secret::{ExposeSecret, SecretError, SecretString};
+use tracing::{error, warn};
 
 use super::Shared;
 use super::find_alive;
@@ -42,14 +43,16 @@ pub(crate) async fn get_kubeconfig(
 ) -> Result<impl IntoResponse, Failure> {
     query.finish()?;
     let found = find_alive(&app, &id).await?;
-    let sealed = found.instance.kubeconfig.as_ref().filter(|_| is_there(found.status()));
-    let missing = || {
-        let detail = "this runtime has no kubeconfig now; it has one once it is provisioned";
-        Failure::new(Code::KubeconfigNotFound, detail)
+    if !is_there(found.status()) {
+        return Err(missing());
+    }
+    let kubeconfig = match &found.instance.kubeconfig {
+        Some(sealed) => {
+            let opened = app.engine.sealer(&found.row.tenant, &found.row.name).open(sealed);
+            opened.map_err(|error| not_opened(&error))?
+        }
+        None => from_backend(&app, &found.instance).await?,
     };
-    let sealed = sealed.ok_or_else(missing)?;
-    let opened = app.engine.sealer(&found.row.tenant, &found.row.name).open(sealed);
-    let kubeconfig = opened.map_err(|error| not_opened(&error))?;
     let row = AuditRow {
         at: app.engine.now(),
         who: caller.name,
@@ -60,6 +63,28 @@ pub(crate) async fn get_kubeconfig(
     };
     audit::write(&app, row).await;
     Ok((HEADERS, kubeconfig.expose_secret().to_owned()))
+}
+
+fn missing() -> Failure {
+    let detail = "this runtime has no kubeconfig now; it has one once it is provisioned";
+    Failure::new(Code::KubeconfigNotFound, detail)
+}
+
+/// Read when it is used, where the back end rotates it.
+async fn from_backend(app: &Shared, instance: &InstanceRecord) -> Result<SecretString, Failure> {
+    let backend = app.backends.as_ref().map(|backends| backends.of(instance));
+    let (Some(backend), Some(id)) = (backend.filter(|one| !one.keeps_kubeconfig()), &instance.runtime_id)
+    else {
+        return Err(missing());
+    };
+    match backend.kubeconfig(instance.runtime(id)).await {
+        Ok(ClusterEntry::Open(kubeconfig)) => Ok(kubeconfig),
+        Ok(ClusterEntry::Gone) => Err(missing()),
+        Err(halt) => {
+            warn!(runtime.id = id, ?halt, "reading a kubeconfig failed");
+            Err(missing())
+        }
+    }
 }
 
 fn is_there(status: Status) -> bool {

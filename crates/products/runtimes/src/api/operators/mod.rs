@@ -1,8 +1,10 @@
 //! The runtimes API: what operators see of service instances, and how they step in.
 
+pub(crate) mod all_events;
+mod config;
 pub(crate) mod events;
 pub(crate) mod expire;
-mod filter;
+pub(crate) mod filter;
 pub(crate) mod force_delete;
 pub(crate) mod get;
 pub(crate) mod info;
@@ -12,6 +14,7 @@ pub(crate) mod operations;
 pub(crate) mod repair;
 mod show;
 pub mod sweep;
+pub(crate) mod version;
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -23,7 +26,9 @@ use engine::{OperationId, Phase, Resource, SubmitError};
 use tracing::error;
 
 use crate::api::types;
+use crate::backend::Backends;
 use crate::model::catalog::Catalog;
+use crate::model::settings::RuntimesSettings;
 use server::AppState;
 use server::error;
 use server::http::Failure;
@@ -36,6 +41,10 @@ const REASON_CHARS_MAX: usize = 500;
 pub struct Operators {
     pub(super) app: server::Shared,
     pub(super) catalog: Arc<Catalog>,
+    pub(super) runtimes: Arc<RuntimesSettings>,
+    pub(super) backends: Option<Backends>,
+    /// Whether the defaults are those of the broker whose place this takes.
+    pub(super) compat_keb: bool,
 }
 
 /// How handlers get it.

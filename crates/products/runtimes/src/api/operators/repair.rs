@@ -62,19 +62,23 @@ async fn repair(app: &AppState, found: &ExistingInstance, by: &str) -> Result<Op
     }
     let missing = missing(found.status(), instance.expired_at.is_some());
     let temporary = missing.map_err(|why| Failure::new(Code::NothingToRepair, why))?;
-    let instance_id = instance.instance_id.clone();
+    let (instance_id, name) = (instance.instance_id.clone(), instance.shown_name());
     let along =
         || RecordWrites { subject: Some((Expect::Version(row.version), None)), ..RecordWrites::default() };
     accepted(match temporary {
         None => {
             let params = provision::Params { instance_id };
             let submission = Submission::<Provision>::new(&row.tenant, by, &params);
-            app.engine.submit(Submission { resource: Some(&row.name), along: along(), ..submission }).await
+            app.engine
+                .submit(Submission { resource: Some(&row.name), name, along: along(), ..submission })
+                .await
         }
         Some(temporary) => {
             let params = deprovision::Params { instance_id, temporary, force: false };
             let submission = Submission::<Deprovision>::new(&row.tenant, by, &params);
-            app.engine.submit(Submission { resource: Some(&row.name), along: along(), ..submission }).await
+            app.engine
+                .submit(Submission { resource: Some(&row.name), name, along: along(), ..submission })
+                .await
         }
     })
 }

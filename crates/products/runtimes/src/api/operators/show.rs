@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::model::catalog::Catalog;
-use crate::model::{DEPROVISION, InstanceRecord, PROVISION, Status, UPDATE};
-use engine::store::ResourceRow;
+use crate::model::{ActionKind, DEPROVISION, InstanceRecord, PROVISION, Status, UPDATE, UPGRADE};
+use engine::store::{ResourceRow, Summary};
 use engine::{OperationId, Phase, Timestamp};
 
 use super::ExistingInstance;
@@ -32,7 +32,62 @@ pub(crate) fn runtime(found: &ExistingInstance, catalog: Option<&Arc<Catalog>>) 
         dashboard_url: instance.dashboard_url.clone(),
         status: status(row, instance, found.status()),
         bindings: None,
+        runtime_config: None,
+        kyma_config: None,
+        cluster_config: None,
+        actions: None,
     }
+}
+
+/// Puts all operations in the place of the newest one, by their kind. They come with the newest first.
+pub(crate) fn all_operations(runtime: &mut types::Runtime, is_suspended: bool, operations: &[Summary]) {
+    let mut kinds: [(&str, Vec<types::RuntimeOperation>); 5] =
+        ["provisioning", "bringing it back", "the update", "the suspension", "deprovisioning"]
+            .map(|what| (what, Vec::new()));
+    let first_provisioning = operations.iter().rposition(|operation| operation.workflow == PROVISION);
+    let last_provisioning = operations.iter().position(|operation| operation.workflow == PROVISION);
+    for (at, summary) in operations.iter().enumerate() {
+        let kind = match summary.workflow.as_str() {
+            PROVISION if Some(at) == first_provisioning => 0,
+            PROVISION => 1,
+            UPDATE => 2,
+            // What was taken down and came back, or may come back, was suspended.
+            DEPROVISION if is_suspended || last_provisioning.is_some_and(|last| last < at) => 3,
+            DEPROVISION => 4,
+            _ => continue,
+        };
+        let (what, list) = &mut kinds[kind];
+        list.push(operation(summary.id, summary.phase, what));
+    }
+    let [(_, provisioning), (_, resumed), (_, updates), (_, suspended), (_, removed)] = kinds;
+    let list = |data: Vec<types::RuntimeOperation>| {
+        let (total_count, count) = (data.len(), data.len());
+        (count > 0).then_some(types::RuntimeOperations { data, total_count, count })
+    };
+    let status = &mut runtime.status;
+    status.provisioning = provisioning.into_iter().next();
+    status.deprovisioning = removed.into_iter().next();
+    status.unsuspension = list(resumed);
+    status.update = list(updates);
+    status.suspension = list(suspended);
+}
+
+pub(crate) fn actions(found: &ExistingInstance) -> Vec<types::RuntimeAction> {
+    let newest_first = found.instance.actions.iter().rev();
+    let shown = newest_first.map(|action| {
+        let (kind, what) = match action.kind {
+            ActionKind::PlanUpdate => ("plan_update", "plan"),
+            ActionKind::SubaccountMovement => ("subaccount_movement", "global account"),
+        };
+        types::RuntimeAction {
+            kind: kind.to_owned(),
+            message: format!("the {what} changed from {} to {}", action.old, action.new),
+            old_value: action.old.clone(),
+            new_value: action.new.clone(),
+            created_at: action.at.to_wire(),
+        }
+    });
+    shown.collect()
 }
 
 fn status(row: &ResourceRow, instance: &InstanceRecord, status: Status) -> types::RuntimeStatus {
@@ -59,6 +114,12 @@ fn status(row: &ResourceRow, instance: &InstanceRecord, status: Status) -> types
         }
         (PROVISION, _) => shown.provisioning = Some(operation(id, phase, "provisioning")),
         (UPDATE, _) => shown.update = Some(alone(operation(id, phase, "the update"))),
+        (UPGRADE, _) => {
+            if status == Status::Updating {
+                shown.state = types::RuntimeState::Upgrading;
+            }
+            shown.update = Some(alone(operation(id, phase, "the upgrade")));
+        }
         (DEPROVISION, Status::Suspending | Status::Suspended | Status::SuspendFailed) => {
             shown.suspension = Some(alone(operation(id, phase, "the suspension")));
         }

@@ -114,6 +114,9 @@ async fn attempt(broker: &BrokerShared, asked: &BindRequest<'_>) -> Result<Optio
         Decision::AsBefore if !broker.has_expired(&known.row) => {
             Ok(Some(ExistingBinding::Made(Box::new(known))))
         }
+        Decision::AsBefore if broker.settings().compat_keb => {
+            Err(error::bad("binding_id: this binding has expired, and its id cannot be used again"))
+        }
         Decision::AsBefore => Err(Decision::UsedUp.osb_error("service binding")),
         Decision::SameOperation => {
             let running = known.row.operation.ok_or_else(|| broken("a binding is made by no operation"))?;
@@ -137,8 +140,15 @@ async fn make(
     if !plan.bindable {
         return Err(error::not_bindable());
     }
-    if allowed != Decision::Start {
-        return Err(allowed.osb_error("service instance"));
+    let is_made = !matches!(owner.status, Status::Provisioning | Status::ProvisionFailed);
+    match allowed {
+        Decision::Start => {}
+        _ if broker.settings().compat_keb && !is_made => {
+            return Err(error::bad("this service instance is not made yet, or could not be made"));
+        }
+        // A change takes nothing from the credentials.
+        Decision::Busy if broker.settings().compat_keb && owner.status == Status::Updating => {}
+        _ => return Err(allowed.osb_error("service instance")),
     }
     let Some(runtime) = &instance.runtime_id else {
         return Err(error::unprocessable("this service instance has no cluster to bind to"));
@@ -245,12 +255,19 @@ impl<'a> BindRequest<'a> {
         let parameters =
             body.parameters.clone().or(before.as_ref().map(|(_, parameters)| parameters.clone()));
         let parameters = parameters.unwrap_or_default();
+        // With `compat.keb` a request for the usual lifetime is the same as one that names none.
+        let mut compared = parameters.clone();
+        let is_usual =
+            parameters.get("expiration_seconds").and_then(Value::as_u64) == Some(SECONDS_DEFAULT.into());
+        if broker.settings().compat_keb && is_usual {
+            compared.remove("expiration_seconds");
+        }
         let wanted = BindingIdentity {
             ids: (&instance_path.instance, &instance_path.binding),
             service: &service,
             plan: &plan,
             context: &context,
-            parameters: &parameters,
+            parameters: &compared,
             bind_resource: bind_resource.as_ref(),
             predecessor: predecessor.as_deref(),
         };

@@ -1,5 +1,8 @@
 //! `GET /v2/catalog`
 
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
 use crate::model::catalog::{Catalog, CatalogPlan, Purpose};
 use axum::extract::State;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG};
@@ -7,14 +10,35 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Map, Value, json};
 
-use super::{BrokerState, OsbSettings};
+use super::instance_path::InstancePath;
+use super::{BrokerShared, BrokerState, OsbSettings};
 use server::operations::get::is_known;
 use server::tokens::digest;
 
-/// The answer, made once: neither the catalog nor the settings change while the program runs.
+/// The answer for the regions of platforms that see the same. Neither the catalog nor the settings change while the
+/// program runs.
 pub(crate) struct CatalogListing {
     text: String,
     tag: String,
+}
+
+/// All answers, each made with its first request: one has hundreds of kilobytes.
+pub(crate) struct CatalogListings {
+    whole: OnceLock<CatalogListing>,
+    of_platforms: BTreeMap<String, OnceLock<CatalogListing>>,
+}
+
+impl CatalogListings {
+    pub(crate) fn new(catalog: &Catalog) -> CatalogListings {
+        let classes = catalog.platforms().map(|(class, _)| (class.to_owned(), OnceLock::new()));
+        CatalogListings { whole: OnceLock::new(), of_platforms: classes.collect() }
+    }
+
+    fn get(&self, region: Option<&str>, broker: &BrokerShared) -> &CatalogListing {
+        let class = region.and_then(|region| broker.catalog.platform_class(region));
+        let listing = class.and_then(|class| self.of_platforms.get(&class)).unwrap_or(&self.whole);
+        listing.get_or_init(|| CatalogListing::new(broker.catalog.of_platform(region), &broker.settings))
+    }
 }
 
 impl CatalogListing {
@@ -35,8 +59,12 @@ impl CatalogListing {
         (status = NOT_MODIFIED, description = "It is as the caller knows it."),
     )
 )]
-pub(crate) async fn show_catalog(State(broker): State<BrokerState>, headers: HeaderMap) -> Response {
-    let CatalogListing { text, tag } = &broker.listing;
+pub(crate) async fn show_catalog(
+    State(broker): State<BrokerState>,
+    instance_path: InstancePath,
+    headers: HeaderMap,
+) -> Response {
+    let CatalogListing { text, tag } = broker.listings.get(instance_path.region.as_deref(), &broker);
     let caching = [(ETAG, tag.clone()), (CACHE_CONTROL, "private, no-cache".to_owned())];
     if is_known(&headers, tag) {
         return (StatusCode::NOT_MODIFIED, caching).into_response();
@@ -55,7 +83,9 @@ fn fields(level: (u8, u8), fields: impl IntoIterator<Item = VersionedField>) -> 
 
 fn service(catalog: &Catalog, settings: &OsbSettings) -> Value {
     let offered = &catalog.service;
-    let mut plans: Vec<&CatalogPlan> = catalog.plans.iter().collect();
+    // A plan whose back end cannot make its clusters is offered to no one.
+    let is_possible = |plan: &&CatalogPlan| plan.backend.has(plan.provider);
+    let mut plans: Vec<&CatalogPlan> = catalog.plans.iter().filter(is_possible).collect();
     plans.sort_by_key(|plan| plan.name.as_str());
     let bindable = !settings.compat_keb && plans.iter().any(|plan| plan.bindable);
     let can_change = plans.iter().any(|plan| plan.can_change());

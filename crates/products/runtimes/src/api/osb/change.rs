@@ -1,6 +1,7 @@
 //! What a change would change: pure, and decided before anything is written.
 
 use crate::model::catalog::{Catalog, CatalogPlan, Purpose};
+use crate::model::parameters::merged_oidc;
 use crate::model::{InstanceRecord, Status};
 use serde_json::{Map, Value};
 
@@ -12,7 +13,7 @@ use server::http::Failure;
 type Object = Map<String, Value>;
 
 /// What a platform sent. What is absent stays as it is.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct UpdateFields {
     pub(crate) plan: Option<String>,
     pub(crate) parameters: Option<Object>,
@@ -27,6 +28,8 @@ pub(crate) struct Present<'a> {
     pub(crate) plan: &'a CatalogPlan,
     pub(crate) parameters: Object,
     pub(crate) context: Object,
+    /// Whether to do as the broker whose place this takes.
+    pub(crate) compat: bool,
 }
 
 /// What follows.
@@ -41,6 +44,8 @@ pub(crate) enum UpdateDecision {
     Suspend(Object),
     /// The instance gets a new runtime.
     Resume(Object),
+    /// There is no runtime to change: only the record does.
+    Save(Update),
 }
 
 /// The values as they are to be; `None` stays.
@@ -57,7 +62,7 @@ pub(crate) fn work_out(
     present: &Present<'_>,
     catalog: &Catalog,
 ) -> Result<UpdateDecision, Failure> {
-    let Present { record, status, plan, .. } = present;
+    let Present { record, status, plan, compat, .. } = present;
     let laid_over = |new: &Option<Object>, old: &Object| {
         let merged = merge(old, new.as_ref()?);
         (merged != *old).then_some(merged)
@@ -74,12 +79,17 @@ pub(crate) fn work_out(
     };
     let turn = turn(asked, plan, *status)?;
     let is_work = update.plan.is_some() || update.parameters.is_some() || update.maintenance.is_some();
-    if is_work {
+    // The broker whose place this takes does one of both, and the platform sends the rest again.
+    if is_work && !(*compat && turn.is_some()) {
         if turn.is_some() {
             return Err(error::unprocessable("context.active: change it alone, without anything else"));
         }
+        if *compat && record.expired_at.is_some() {
+            return of_expired(asked, update.context);
+        }
         check(&update, present, catalog)?;
-        return Ok(UpdateDecision::Update(update));
+        let has_runtime = *status != Status::Suspended;
+        return Ok(if has_runtime { UpdateDecision::Update(update) } else { UpdateDecision::Save(update) });
     }
     let context = || update.context.clone().unwrap_or_else(|| present.context.clone());
     match (turn, &update.context) {
@@ -91,10 +101,27 @@ pub(crate) fn work_out(
     }
 }
 
+/// Field by field at the top level, and an object of `oidc` field by field as well.
 fn merge(old: &Object, new: &Object) -> Object {
     let mut merged = old.clone();
-    merged.extend(new.iter().map(|(key, value)| (key.clone(), value.clone())));
+    for (key, value) in new {
+        let value = match (key.as_str(), old.get(key)) {
+            ("oidc", Some(old)) => merged_oidc(old, value),
+            _ => value.clone(),
+        };
+        merged.insert(key.clone(), value);
+    }
     merged
+}
+
+/// An instance whose time is over gets nothing but a new account, and a platform that names one is not refused.
+fn of_expired(asked: &UpdateFields, context: Option<Object>) -> Result<UpdateDecision, Failure> {
+    let account = asked.context.as_ref().and_then(|context| context.get("globalaccount_id"));
+    match (account.and_then(Value::as_str).filter(|account| !account.is_empty()), context) {
+        (None, _) => Err(error::bad("the time of this service instance is over; it can only be deleted")),
+        (Some(_), None) => Ok(UpdateDecision::Nothing),
+        (Some(_), Some(context)) => Ok(UpdateDecision::Context(context)),
+    }
 }
 
 fn expired() -> Failure {
@@ -132,17 +159,24 @@ fn check(update: &Update, present: &Present<'_>, catalog: &Catalog) -> Result<()
     if present.record.expired_at.is_some() {
         return Err(expired());
     }
-    if !matches!(present.status, Status::Ready | Status::UpdateFailed | Status::Updating) {
+    let is_compat = matches!(present.status, Status::Suspended | Status::Resuming) && present.compat;
+    if !is_compat && !matches!(present.status, Status::Ready | Status::UpdateFailed | Status::Updating) {
         return Err(error::unprocessable("this service instance is suspended; activate it first"));
     }
     let parameters = update.parameters.as_ref().unwrap_or(&present.parameters);
-    let Some(id) = &update.plan else {
-        return checks::meaning(present.plan, parameters).map(drop);
+    let InstanceRecord { provider, region, platform_region, .. } = present.record;
+    let meaning = |plan: &CatalogPlan| {
+        checks::meaning(catalog, &plan.on(provider), region, parameters, Some(&present.parameters))
     };
-    let wanted = catalog.plan(id).filter(|plan| present.plan.changes_to.contains(&plan.name));
+    let Some(id) = &update.plan else {
+        return meaning(present.plan);
+    };
+    let seen = catalog.of_platform(platform_region.as_deref());
+    let wanted = seen.plan(id).filter(|plan| present.plan.changes_to.contains(&plan.name));
     let Some(plan) = wanted else {
-        return Err(error::unprocessable("plan_id: an instance of its plan cannot change to this one"));
+        let text = "plan_id: an instance of its plan cannot change to this one";
+        return Err(if present.compat { error::bad(text) } else { error::unprocessable(text) });
     };
     checks::schema(plan, Purpose::Create, parameters)?;
-    checks::meaning(plan, parameters).map(drop)
+    meaning(plan)
 }

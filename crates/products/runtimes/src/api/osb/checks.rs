@@ -1,7 +1,7 @@
 //! What a request must fulfil before any client looks at what is there.
 
 use crate::model::Parameters;
-use crate::model::catalog::{CatalogPlan, Purpose};
+use crate::model::catalog::{Catalog, CatalogPlan, Purpose};
 use serde_json::{Map, Value};
 
 use super::BrokerShared;
@@ -13,8 +13,21 @@ use server::http::Failure;
 impl BrokerShared {
     /// The plan that a request means.
     pub(crate) fn plan(&self, service: &str, plan: &str) -> Result<&CatalogPlan, Failure> {
+        self.plan_seen_from(None, service, plan)
+    }
+
+    /// The plan that a request for a new instance means, as this region of a platform sees it.
+    pub(crate) fn plan_seen_from(
+        &self,
+        platform_region: Option<&str>,
+        service: &str,
+        plan: &str,
+    ) -> Result<&CatalogPlan, Failure> {
         self.service(service)?;
-        self.catalog.plan(plan).ok_or_else(|| error::bad("plan_id: the catalog has no such plan"))
+        self.catalog
+            .of_platform(platform_region)
+            .plan(plan)
+            .ok_or_else(|| error::bad("plan_id: the catalog has no such plan"))
     }
 
     pub(crate) fn service(&self, id: &str) -> Result<(), Failure> {
@@ -56,9 +69,37 @@ pub(crate) fn schema(
     plan.validate(purpose, &Value::Object(parameters.clone())).map_err(error::bad)
 }
 
-/// What all parameters of an instance mean together.
-pub(crate) fn meaning(plan: &CatalogPlan, parameters: &Map<String, Value>) -> Result<Parameters, Failure> {
+/// What all parameters of an instance mean together, in its region and for what makes its cluster.
+pub(crate) fn meaning(
+    catalog: &Catalog,
+    plan: &CatalogPlan,
+    region: &str,
+    parameters: &Map<String, Value>,
+    old: Option<&Map<String, Value>>,
+) -> Result<(), Failure> {
     let read = Parameters::read(parameters).map_err(error::bad)?;
-    read.check(plan.defaults.min, plan.defaults.max).map_err(error::bad)?;
-    Ok(read)
+    let old = old.map(Parameters::read).transpose().map_err(error::bad)?;
+    read.check(plan, catalog.cloud(plan.provider), region, old.as_ref()).map_err(error::bad)?;
+    read.check_backend(plan, old.as_ref()).map_err(error::bad)
+}
+
+/// Parameters that the broker whose place this takes refuses by name where a plan does not have them.
+const REFUSED_BY_NAME: [&str; 6] = [
+    "additionalWorkerNodePools",
+    "ingressFiltering",
+    "accessControlList",
+    "gvisor",
+    "auditLogAccess",
+    "additionalVolumeSizeGi",
+];
+
+/// Leaves out what that broker ignores: parameters that it does not know, and an empty region. What it does not know
+/// has no effect on a cluster, also where it would have one here.
+pub(crate) fn leave_out_unknown(plan: &CatalogPlan, purpose: Purpose, parameters: &mut Map<String, Value>) {
+    let properties = plan.schema(purpose).and_then(|schema| schema["properties"].as_object());
+    let is_known = |name: &str| properties.is_none_or(|properties| properties.contains_key(name));
+    parameters.retain(|name, value| {
+        let is_empty_region = name == "region" && value == "";
+        (is_known(name) || REFUSED_BY_NAME.contains(&name.as_str())) && !is_empty_region
+    });
 }

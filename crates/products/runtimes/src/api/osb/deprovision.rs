@@ -1,6 +1,6 @@
 //! `DELETE /v2/service_instances/{instance_id}`
 
-use crate::model::InstanceRecord;
+use crate::model::{InstanceRecord, Status};
 use crate::workflows::deprovision::{Deprovision, Params};
 use axum::Extension;
 use axum::extract::State;
@@ -18,7 +18,8 @@ use server::principal::Principal;
 
 /// Has an instance deleted.
 ///
-/// One that is still being made is not made to its end. One with live bindings is not deleted.
+/// One that is still being made is not made to its end. One with live bindings is not deleted; with `compat.keb` its
+/// bindings end first.
 #[utoipa::path(
     delete, path = "/v2/service_instances/{instance_id}", tag = "instances", operation_id = "deprovision",
     responses(
@@ -57,14 +58,22 @@ async fn attempt(broker: &BrokerShared, id: &str, caller: &Principal) -> Result<
         return if broker.settings().compat_keb { Ok(Some(done())) } else { Err(gone()) };
     };
     match decide(Some(known.status), OsbCall::Delete) {
+        Decision::Start if broker.settings().compat_keb => {
+            let bindings = broker.take_bindings_back(&known, caller).await?;
+            remove(broker, known, None, bindings, &caller.name).await
+        }
         Decision::Start => {
             broker.has_no_bindings(&known.record).await?;
-            remove(broker, known, None, &caller.name).await
+            remove(broker, known, None, Vec::new(), &caller.name).await
+        }
+        // The record belongs to the operation that runs; the deletion comes after it.
+        Decision::Busy if broker.settings().compat_keb && known.status != Status::Suspending => {
+            queue(broker, &known, &caller.name).await
         }
         Decision::Supersede => {
             let reason = "the platform deleted the instance while it was being made";
             let running = known.row.operation.map(|operation| (operation, reason.to_owned()));
-            remove(broker, known, running, &caller.name).await
+            remove(broker, known, running, Vec::new(), &caller.name).await
         }
         Decision::SameOperation => Ok(Some(in_progress(known.operation()))),
         Decision::Gone if broker.settings().compat_keb => {
@@ -82,22 +91,39 @@ fn in_progress(operation: Option<String>) -> Response {
     under_way(wire::Accepted { operation, ..wire::Accepted::default() })
 }
 
+/// After what runs and what queues already.
+async fn queue(
+    broker: &BrokerShared,
+    known: &StoredRecord<InstanceRecord>,
+    by: &str,
+) -> Result<Option<Response>, Failure> {
+    let params = Params { instance_id: known.record.instance_id.clone(), temporary: false, force: false };
+    let along = RecordWrites { subject: Some((known.expect(), None)), ..RecordWrites::default() };
+    let submission = Submission::<Deprovision>::new(&known.row.tenant, by, &params);
+    let submission = Submission { resource: Some(&known.row.name), queue: true, along, ..submission };
+    Ok(broker.submit(submission).await?.map(|id| in_progress(Some(id.to_string()))))
+}
+
 async fn remove(
     broker: &BrokerShared,
     known: StoredRecord<InstanceRecord>,
     supersedes: Option<(engine::OperationId, String)>,
+    bindings: Vec<String>,
     by: &str,
 ) -> Result<Option<Response>, Failure> {
     let expect = known.expect();
     let StoredRecord { row, mut record, .. } = known;
+    let has_bindings = !bindings.is_empty();
+    record.ending_bindings = bindings;
     // A suspended instance that is deleted is suspended no longer: this is for good.
-    let record_update =
-        if std::mem::take(&mut record.suspended) { Some(record_update(&record)?) } else { None };
-    let params = Params { instance_id: record.instance_id, temporary: false, force: false };
+    let was_suspended = std::mem::take(&mut record.suspended);
+    let record_update = if was_suspended || has_bindings { Some(record_update(&record)?) } else { None };
+    let params = Params { instance_id: record.instance_id.clone(), temporary: false, force: false };
     let queue = supersedes.is_some();
     let along =
         RecordWrites { subject: Some((expect, record_update)), supersedes, ..RecordWrites::default() };
     let submission = Submission::<Deprovision>::new(&row.tenant, by, &params);
-    let submission = Submission { resource: Some(&row.name), queue, along, ..submission };
+    let submission =
+        Submission { resource: Some(&row.name), name: record.shown_name(), queue, along, ..submission };
     Ok(broker.submit(submission).await?.map(|id| in_progress(Some(id.to_string()))))
 }

@@ -27,7 +27,11 @@ pub(crate) async fn fetch(
 ) -> Result<Json<wire::Instance>, Failure> {
     let known = broker.instance(&caller, &instance_path.instance).await?;
     let status = known.as_ref().map(|known| known.status);
-    let decision = decide(status, OsbCall::Get);
+    let decision = match decide(status, OsbCall::Get) {
+        // The broker whose place this takes shows what it changes.
+        Decision::Busy if broker.settings().compat_keb => Decision::Show,
+        decision => decision,
+    };
     let is_half_gone = matches!(status, Some(Status::Deprovisioning | Status::DeprovisionFailed));
     match (decision, known) {
         (Decision::Show, Some(_)) if is_half_gone && broker.settings().compat_keb => {

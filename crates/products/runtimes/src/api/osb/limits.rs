@@ -96,12 +96,20 @@ impl BrokerShared {
     }
 
     async fn live_bindings(&self, instance: &InstanceRecord) -> Result<usize, Failure> {
+        self.live_binding_rows(instance).await.map(|rows| rows.len())
+    }
+
+    pub(crate) async fn live_binding_rows(
+        &self,
+        instance: &InstanceRecord,
+    ) -> Result<Vec<ResourceRow>, Failure> {
         // Bindings are service accounts in the cluster: without one there are none.
         if instance.runtime_id.is_none() {
-            return Ok(0);
+            return Ok(Vec::new());
         }
-        let rows = self.labelled::<Binding>(&[("instance_id", &instance.instance_id)]).await?;
-        Ok(rows.iter().filter(|row| self.is_live(row, instance)).count())
+        let mut rows = self.labelled::<Binding>(&[("instance_id", &instance.instance_id)]).await?;
+        rows.retain(|row| self.is_live(row, instance));
+        Ok(rows)
     }
 
     /// Whether there may be credentials that work.

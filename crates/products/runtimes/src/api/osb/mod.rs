@@ -26,6 +26,7 @@ mod standing;
 mod submit;
 mod unbind;
 mod update;
+mod update_queue;
 mod version;
 mod watch;
 pub mod wire;
@@ -86,7 +87,7 @@ pub(crate) struct BrokerShared {
     app: Shared,
     settings: OsbSettings,
     catalog: Arc<Catalog>,
-    listing: catalog::CatalogListing,
+    listings: catalog::CatalogListings,
 }
 
 /// How handlers get it.

@@ -110,7 +110,7 @@ impl BrokerShared {
             (UPDATE, _) => "the change is made",
             (DEPROVISION, _) => "the runtime is removed",
             (BIND, _) => "the credentials are made",
-            (UNBIND, _) => "the credentials are taken back",
+            (UNBIND, _) => "the credentials are revoked",
             _ => "it is done",
         }
     }

@@ -1,7 +1,9 @@
 //! `PUT /v2/service_instances/{instance_id}`
 
+use std::borrow::Cow;
+
 use crate::model::catalog::{CatalogPlan, Purpose};
-use crate::model::{InstanceRecord, seal_json};
+use crate::model::{InstanceRecord, Status, seal_json};
 use crate::workflows::provision::{Params, Provision};
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
@@ -64,15 +66,15 @@ pub(crate) async fn provision(
     broker.can_wait(&query_params)?;
     checks::maintenance(asked.plan, asked.body.maintenance_info.as_ref())?;
     checks::schema(asked.plan, Purpose::Create, &asked.parameters)?;
-    let read = checks::meaning(asked.plan, &asked.parameters)?;
-    let region = asked.plan.region(read.region.as_deref(), instance_path.region.as_deref());
+    let (plan, region) = asked.place(broker.settings().compat_keb);
+    checks::meaning(&broker.catalog, &plan, &region, &asked.parameters, None)?;
     instance_path::check("parameters.region", &region)?;
     let name = InstanceRecord::resource(&instance_path.instance);
     let sealer = broker.app.engine.sealer(&asked.account, &name);
     let (parameters, context) = (seal_json(&asked.parameters, &sealer), seal_json(&asked.context, &sealer));
     let instance = InstanceRecord {
         plan: asked.plan.name.clone(),
-        provider: asked.plan.provider.as_str().to_owned(),
+        provider: plan.provider.as_str().to_owned(),
         region,
         platform_region: instance_path.region.clone(),
         platform: caller.platform.clone(),
@@ -114,7 +116,11 @@ async fn attempt(
     };
     match decide(Some(known.status), call) {
         Decision::SameOperation => Ok(Some(under_way(broker.accepted(&known)?))),
-        Decision::AsBefore if broker.settings().compat_keb => Ok(Some(under_way(broker.accepted(&known)?))),
+        Decision::AsBefore | Decision::Busy | Decision::UsedUp
+            if is_same && broker.settings().compat_keb && known.status != Status::Gone =>
+        {
+            Ok(Some(under_way(broker.accepted(&known)?)))
+        }
         Decision::AsBefore => {
             let answer = wire::Accepted { operation: None, ..broker.accepted(&known)? };
             Ok(Some(Json(answer).into_response()))
@@ -135,7 +141,7 @@ async fn make(
     let subject = Some((Expect::Absent, Some(record_update(new)?)));
     let along = RecordWrites { subject, beside, ..RecordWrites::default() };
     let submission = Submission::<Provision>::new(&asked.account, &asked.caller.name, &params);
-    let submission = Submission { resource: Some(&resource), along, ..submission };
+    let submission = Submission { resource: Some(&resource), name: new.shown_name(), along, ..submission };
     let Some(id) = broker.submit(submission).await? else { return Ok(None) };
     let metadata = broker.metadata(&asked.parameters);
     Ok(Some(under_way(wire::Accepted { operation: Some(id.to_string()), dashboard_url: None, metadata })))
@@ -179,7 +185,7 @@ impl<'a> ProvisionRequest<'a> {
             }
         }
         let context = body.context.take().unwrap_or_default();
-        let parameters = body.parameters.take().unwrap_or_default();
+        let mut parameters = body.parameters.take().unwrap_or_default();
         let of_context = |name: &str| match context_text(&context, name)? {
             None if compat => Err(error::bad(format!("context.{name}: is missing"))),
             found => Ok(found.map(str::to_owned)),
@@ -188,7 +194,14 @@ impl<'a> ProvisionRequest<'a> {
         let subaccount = of_context("subaccount_id")?.unwrap_or_else(|| body.space_guid.clone());
         let from_origin = || origin.user().unwrap_or_default().chars().take(USER_CHARS_MAX).collect();
         let user = of_context("user_id")?.unwrap_or_else(from_origin);
-        let plan = broker.plan(&body.service_id, &body.plan_id)?;
+        let platform_region = instance_path.region.as_deref();
+        let plan = broker.plan_seen_from(platform_region, &body.service_id, &body.plan_id)?;
+        if compat {
+            checks::leave_out_unknown(plan, Purpose::Create, &mut parameters);
+            if let (false, Some(first)) = (parameters.contains_key("region"), plan.regions.first()) {
+                parameters.insert("region".into(), first.as_str().into());
+            }
+        }
         Ok(ProvisionRequest {
             instance_path,
             caller,
@@ -200,6 +213,17 @@ impl<'a> ProvisionRequest<'a> {
             context,
             parameters,
         })
+    }
+
+    /// The plan on the cloud that is asked for, and the region. The broker whose place this takes lets the region of the
+    /// platform choose the area, whatever is asked for.
+    fn place(&self, compat: bool) -> (Cow<'a, CatalogPlan>, String) {
+        let text = |name: &str| self.parameters.get(name).and_then(Value::as_str);
+        let plan = text("provider").map_or(Cow::Borrowed(self.plan), |provider| self.plan.on(provider));
+        let platform_region = self.instance_path.region.as_deref();
+        let asked = text("region").filter(|_| !compat || plan.area_of(platform_region).is_none());
+        let region = plan.region(asked, platform_region);
+        (plan, region)
     }
 
     fn digest(&self) -> String {

@@ -19,8 +19,9 @@ use server::http;
 const PREFIXES: [&str; 3] = ["/v2", "/oauth/v2", "/oauth/{region}/v2"];
 
 pub(crate) fn router(app: &Shared, offered: Arc<Catalog>, settings: OsbSettings) -> Router {
-    let listing = catalog::CatalogListing::new(&offered, &settings);
-    let broker = Arc::new(BrokerShared { app: Shared::clone(app), settings, catalog: offered, listing });
+    let listings = catalog::CatalogListings::new(&offered);
+    let app = Shared::clone(app);
+    let broker = Arc::new(BrokerShared { app, settings, catalog: offered, listings });
     let routes = PREFIXES.into_iter().fold(Router::new(), below);
     let routes = routes.method_not_allowed_fallback(http::method_not_allowed);
     http::serve(routes, broker).layer(from_fn(guard::identified))

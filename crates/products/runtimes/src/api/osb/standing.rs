@@ -118,7 +118,7 @@ fn binding_status(row: &ResourceRow) -> Status {
     }
 }
 
-fn read<R: DeserializeOwned>(row: &ResourceRow) -> Result<R, Failure> {
+pub(crate) fn read<R: DeserializeOwned>(row: &ResourceRow) -> Result<R, Failure> {
     serde_json::from_str(&row.record)
         .map_err(|error| broken(&format!("the record of {} cannot be read: {error}", row.name)))
 }

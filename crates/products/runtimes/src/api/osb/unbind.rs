@@ -1,9 +1,10 @@
 //! `DELETE /v2/service_instances/{instance_id}/service_bindings/{binding_id}`
 
-use crate::model::{Binding, Status};
+use crate::model::{Binding, InstanceRecord, Status};
 use crate::workflows::unbind::{Params, Unbind};
 use axum::Extension;
 use axum::extract::State;
+use axum::http::StatusCode;
 use axum::response::Response;
 use engine::{OperationId, RecordWrites, Submission};
 
@@ -24,10 +25,10 @@ use server::principal::Principal;
     operation_id = "unbind",
     responses(
         (status = OK, body = wire::Empty, description = "The credentials are worth nothing any more."),
-        (status = ACCEPTED, body = wire::Accepted, description = "They are being taken back."),
+        (status = ACCEPTED, body = wire::Accepted, description = "They are being revoked."),
         (status = GONE, body = wire::Error, description = "There is no such binding."),
         (status = UNPROCESSABLE_ENTITY, body = wire::Error,
-         description = "`ConcurrencyError`, or they could not be taken back."),
+         description = "`ConcurrencyError`, or they could not be revoked."),
     )
 )]
 pub(crate) async fn unbind(
@@ -80,6 +81,36 @@ async fn attempt(
     }
 }
 
+impl BrokerShared {
+    /// Begins to take back the credentials of all live bindings, and answers their ids.
+    pub(crate) async fn take_bindings_back(
+        &self,
+        instance: &StoredRecord<InstanceRecord>,
+        caller: &Principal,
+    ) -> Result<Vec<String>, Failure> {
+        let mut ending = Vec::new();
+        for row in self.live_binding_rows(&instance.record).await? {
+            let binding: Binding = super::standing::read(&row)?;
+            let instance_path = InstancePath {
+                region: None,
+                instance: binding.instance_id,
+                binding: binding.binding_id.clone(),
+            };
+            for _ in 0..ATTEMPTS_MAX {
+                match attempt(self, &instance_path, caller).await {
+                    Ok(None) => {}
+                    Ok(Some(_)) => break,
+                    // Another request was faster: it is gone already.
+                    Err(Failure::Error(error)) if error.status == StatusCode::GONE => break,
+                    Err(failure) => return Err(failure),
+                }
+            }
+            ending.push(binding.binding_id);
+        }
+        Ok(ending)
+    }
+}
+
 async fn take_back(
     broker: &BrokerShared,
     known: &StoredRecord<Binding>,
@@ -115,7 +146,7 @@ async fn at_once(
         Some(known) if known.status == Status::DeprovisionFailed => {
             let progress = broker.newest(&known.row).await?;
             let cause = progress.map(|progress| progress.cause()).unwrap_or_default();
-            let text = format!("the credentials could not be taken back: {cause}; send the request again");
+            let text = format!("the credentials could not be revoked: {cause}; send the request again");
             Err(error::unprocessable(text))
         }
         Some(known) if known.status != Status::Gone => Err(error::busy()),

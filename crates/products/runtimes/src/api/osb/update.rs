@@ -1,16 +1,16 @@
 //! `PATCH /v2/service_instances/{instance_id}`
 
-use crate::model::catalog::Purpose;
-use crate::model::{InstanceRecord, Status, seal_json};
+use crate::model::catalog::{BackendKind, Catalog, Purpose};
+use crate::model::{ActionKind, InstanceRecord, Status, seal_json};
 use crate::workflows::deprovision::{self, Deprovision};
 use crate::workflows::provision::{self, Provision};
 use crate::workflows::update::{Params, Update as UpdateWorkflow};
 use axum::Extension;
 use axum::extract::State;
 use axum::response::Response;
-use engine::secret::Sealed;
+use engine::secret::{Sealed, Sealer};
 use engine::store::{Expect, RecordUpdate, ResourceRow};
-use engine::{RecordWrites, Submission, Workflow};
+use engine::{OperationId, RecordWrites, Submission, Timestamp, Workflow};
 use serde_json::{Map, Value};
 
 use super::body::{OsbBody, context_text};
@@ -20,23 +20,25 @@ use super::error;
 use super::instance_path::{InstancePath, QueryParams};
 use super::standing::{StoredRecord, broken, open, record_update};
 use super::submit::{ATTEMPTS_MAX, done, refused, under_way};
+use super::update_queue::queue;
 use super::wire::UpdateBody;
 use super::{BrokerShared, BrokerState, checks, wire};
 use server::http::Failure;
 use server::principal::Principal;
 
 /// A request to change an instance, and who makes it.
-struct UpdateRequest<'a> {
+pub(super) struct UpdateRequest<'a> {
     asked: UpdateFields,
     instance: &'a str,
-    caller: &'a Principal,
-    can_wait: bool,
+    pub(super) caller: &'a Principal,
+    pub(super) can_wait: bool,
 }
 
 /// Changes an instance.
 ///
 /// Parameters are laid over the present ones, field by field at the top level. What is absent stays. A change
-/// that changes nothing is answered with 200.
+/// that changes nothing is answered with 200. With `compat.keb` a change that comes while another operation works on
+/// the instance is carried out after it.
 #[utoipa::path(
     patch, path = "/v2/service_instances/{instance_id}", tag = "instances", operation_id = "update",
     request_body = wire::UpdateBody,
@@ -91,15 +93,22 @@ async fn attempt(
     let meant = update_request.asked.plan.as_deref().or(present).and_then(|id| broker.catalog.plan(id));
     if let Some(plan) = meant {
         checks::maintenance(plan, update_request.asked.maintenance.as_ref())?;
-        checks::schema(
-            plan,
-            Purpose::Update,
-            update_request.asked.parameters.as_ref().unwrap_or(&Map::new()),
-        )?;
+        let mut parameters = update_request.asked.parameters.clone().unwrap_or_default();
+        if broker.settings().compat_keb {
+            checks::leave_out_unknown(plan, Purpose::Update, &mut parameters);
+        }
+        checks::schema(plan, Purpose::Update, &parameters)?;
     }
     let Some(known) = known else {
         return Err(decide(None, OsbCall::PatchOther).osb_error("service instance"));
     };
+    let may_queue = matches!(
+        known.status,
+        Status::Provisioning | Status::Updating | Status::Resuming | Status::Suspending
+    );
+    if broker.settings().compat_keb && may_queue {
+        return queue(broker, update_request, &known).await;
+    }
     let call = if is_running(broker, update_request, &known).await? {
         OsbCall::PatchSame
     } else {
@@ -142,49 +151,58 @@ async fn begin(
 ) -> Result<Option<Response>, Failure> {
     let (compat, expect) = (broker.settings().compat_keb, known.expect());
     let sealer = broker.sealer(&known);
-    let StoredRecord { row, mut record, .. } = known;
+    let StoredRecord { row, mut record, status } = known;
     let instance_id = record.instance_id.clone();
+    let now = broker.app.engine.now();
     let by = &update_request.caller.name;
     let (is_change, submitted) = match change {
         UpdateDecision::Nothing => return Ok(Some(done())),
+        UpdateDecision::Context(context) if is_labelled_with_account(&record, &context)? => {
+            let update = Update { context: Some(context), ..Update::default() };
+            let submitted = submit_update(broker, &row, (&record, expect), by, update).await?;
+            if !update_request.can_wait {
+                return Ok(submitted.map(|_| done()));
+            }
+            (false, submitted)
+        }
         UpdateDecision::Context(context) => {
-            take_over(&mut record, &context)?;
+            take_over(&mut record, &context, now)?;
             record.context = seal_json(&context, &sealer);
             let record_update = Some(record_update(&record)?);
-            let written =
-                broker.app.engine.write_resource(&row.name, &row.tenant, expect, record_update).await;
-            let written = written.or_else(|error| refused(error).map_or(Ok(false), Err))?;
-            return Ok(written.then(done));
+            return Ok(broker.write(&row, expect, record_update).await?.then(done));
         }
-        UpdateDecision::Update(_) if !update_request.can_wait => return Err(error::async_required()),
+        UpdateDecision::Update(_) | UpdateDecision::Save(_) if !update_request.can_wait => {
+            return Err(error::async_required());
+        }
+        // There is no work, so the newest operation, which is over, stands for it.
+        UpdateDecision::Save(update) => {
+            save(&mut record, update, &sealer, &broker.catalog, now)?;
+            let answer =
+                broker.accepted(&StoredRecord { row: row.clone(), record: record.clone(), status })?;
+            let record_update = Some(record_update(&record)?);
+            return Ok(broker.write(&row, expect, record_update).await?.then(|| under_way(answer)));
+        }
         UpdateDecision::Update(update) => {
-            let seal = |map: Option<Map<String, Value>>| map.map(|map| seal_json(&map, &sealer));
-            let params = Params {
-                instance_id,
-                plan_id: update.plan,
-                parameters: seal(update.parameters),
-                context: seal(update.context),
-                maintenance_version: update.maintenance,
-            };
-            let submission = on::<UpdateWorkflow>(&row, by, &params, (expect, None));
-            (true, broker.submit(submission).await?)
+            (true, submit_update(broker, &row, (&record, expect), by, update).await?)
         }
         UpdateDecision::Suspend(context) => {
-            take_over(&mut record, &context)?;
+            take_over(&mut record, &context, now)?;
             record.context = seal_json(&context, &sealer);
             record.suspended = true;
             let params = deprovision::Params { instance_id, temporary: true, force: false };
             let submission = on::<Deprovision>(&row, by, &params, (expect, Some(record_update(&record)?)));
+            let submission = Submission { name: record.shown_name(), ..submission };
             (false, broker.submit(submission).await?)
         }
         UpdateDecision::Resume(context) => {
-            take_over(&mut record, &context)?;
+            take_over(&mut record, &context, now)?;
             record.context = seal_json(&context, &sealer);
             record.suspended = false;
             let former = record.runtime_id.take().filter(|id| !record.former_runtimes.contains(id));
             record.former_runtimes.extend(former);
             let params = provision::Params { instance_id };
             let submission = on::<Provision>(&row, by, &params, (expect, Some(record_update(&record)?)));
+            let submission = Submission { name: record.shown_name(), ..submission };
             (false, broker.submit(submission).await?)
         }
     };
@@ -196,8 +214,56 @@ async fn begin(
     Ok(Some(under_way(wire::Accepted { operation, dashboard_url, metadata: None })))
 }
 
+/// `None` when another request was faster.
+async fn submit_update(
+    broker: &BrokerShared,
+    row: &ResourceRow,
+    (record, expect): (&InstanceRecord, Expect),
+    by: &str,
+    update: Update,
+) -> Result<Option<OperationId>, Failure> {
+    let sealer = broker.app.engine.sealer(&row.tenant, &row.name);
+    let params = sealed(record.instance_id.clone(), update, &sealer);
+    let submission = on::<UpdateWorkflow>(row, by, &params, (expect, None));
+    broker.submit(Submission { name: record.shown_name(), ..submission }).await
+}
+
+pub(super) fn sealed(instance_id: String, update: Update, sealer: &Sealer) -> Params {
+    let seal = |map: Option<Map<String, Value>>| map.map(|map| seal_json(&map, sealer));
+    Params {
+        instance_id,
+        plan_id: update.plan,
+        parameters: seal(update.parameters),
+        context: seal(update.context),
+        maintenance_version: update.maintenance,
+    }
+}
+
+/// Writes the change of an instance without a cluster into its record: the next cluster is made by it.
+fn save(
+    record: &mut InstanceRecord,
+    update: Update,
+    sealer: &Sealer,
+    catalog: &Catalog,
+    now: Timestamp,
+) -> Result<(), Failure> {
+    if let Some(plan) = update.plan.and_then(|id| catalog.plan(&id)) {
+        record.note(ActionKind::PlanUpdate, &record.plan_id.clone(), &plan.id, now);
+        (record.plan_id, record.plan) = (plan.id.clone(), plan.name.clone());
+    }
+    if let Some(parameters) = update.parameters {
+        record.parameters = seal_json(&parameters, sealer);
+    }
+    if let Some(context) = update.context {
+        take_over(record, &context, now)?;
+        record.context = seal_json(&context, sealer);
+    }
+    record.maintenance_version = update.maintenance.or(record.maintenance_version.take());
+    Ok(())
+}
+
 /// On the instance as it was seen, and with what it looks like from now on.
-fn on<'a, W: Workflow>(
+pub(super) fn on<'a, W: Workflow>(
     row: &'a ResourceRow,
     by: &'a str,
     params: &'a W::Params,
@@ -207,9 +273,24 @@ fn on<'a, W: Workflow>(
     Submission { resource: Some(&row.name), along, ..Submission::new(&row.tenant, by, params) }
 }
 
+/// Whether the context moves an instance whose objects at the back end name their account: then an operation changes
+/// those, and the record with them.
+fn is_labelled_with_account(record: &InstanceRecord, context: &Map<String, Value>) -> Result<bool, Failure> {
+    let account = context_text(context, "globalaccount_id")?;
+    let is_move = account.is_some_and(|account| account != record.account);
+    let has_labels =
+        record.backend == Some(BackendKind::InfrastructureManager) && record.runtime_id.is_some();
+    Ok(is_move && has_labels)
+}
+
 /// An instance can move to another account.
-fn take_over(record: &mut InstanceRecord, context: &Map<String, Value>) -> Result<(), Failure> {
+fn take_over(
+    record: &mut InstanceRecord,
+    context: &Map<String, Value>,
+    now: Timestamp,
+) -> Result<(), Failure> {
     if let Some(account) = context_text(context, "globalaccount_id")? {
+        record.note(ActionKind::SubaccountMovement, &record.account.clone(), account, now);
         account.clone_into(&mut record.account);
     }
     if let Some(subaccount) = context_text(context, "subaccount_id")? {
@@ -224,23 +305,71 @@ impl BrokerShared {
         update_request: &UpdateRequest<'_>,
         known: &StoredRecord<InstanceRecord>,
     ) -> Result<UpdateDecision, Failure> {
+        self.change_of(update_request, known, None)
+    }
+
+    /// What a request changes in what is there, or in what will be there.
+    pub(super) fn change_of(
+        &self,
+        update_request: &UpdateRequest<'_>,
+        known: &StoredRecord<InstanceRecord>,
+        pending: Option<&Update>,
+    ) -> Result<UpdateDecision, Failure> {
         let sealer = self.sealer(known);
-        let Some(plan) = self.catalog.plan(&known.record.plan_id) else {
+        let mut record = known.record.clone();
+        let pending_plan = pending.and_then(|pending| pending.plan.clone());
+        record.plan_id = pending_plan.unwrap_or(record.plan_id);
+        let pending_version = pending.and_then(|pending| pending.maintenance.clone());
+        record.maintenance_version = pending_version.or(record.maintenance_version);
+        let Some(plan) = self.catalog.plan(&record.plan_id) else {
             let text = "the plan of this service instance is not offered any longer; it can only be deleted";
             return Err(error::unprocessable(text));
         };
-        let present = Present {
-            record: &known.record,
-            status: known.status,
-            plan,
-            parameters: known.record.parameters(&sealer).map_err(|error| broken(&error))?,
-            context: known.record.context(&sealer).map_err(|error| broken(&error))?,
+        let parameters = match pending.and_then(|pending| pending.parameters.clone()) {
+            Some(parameters) => parameters,
+            None => known.record.parameters(&sealer).map_err(|error| broken(&error))?,
         };
-        work_out(&update_request.asked, &present, &self.catalog)
+        let context = match pending.and_then(|pending| pending.context.clone()) {
+            Some(context) => context,
+            None => known.record.context(&sealer).map_err(|error| broken(&error))?,
+        };
+        let status = match known.status {
+            status if pending.is_none() => status,
+            Status::Resuming => Status::Resuming,
+            // What comes after the suspension finds no cluster.
+            Status::Suspending => Status::Suspended,
+            _ => Status::Updating,
+        };
+        let compat = self.settings().compat_keb;
+        let present = Present { record: &record, status, plan, parameters, context, compat };
+        let asked = &update_request.asked;
+        if !compat {
+            return work_out(asked, &present, &self.catalog);
+        }
+        let mut asked = asked.clone();
+        let meant = asked.plan.as_ref().and_then(|id| self.catalog.plan(id)).unwrap_or(plan);
+        if let Some(parameters) = &mut asked.parameters {
+            checks::leave_out_unknown(meant, Purpose::Update, parameters);
+        }
+        work_out(&asked, &present, &self.catalog)
+    }
+
+    /// `false` when another request has changed the record: look again.
+    async fn write(
+        &self,
+        row: &ResourceRow,
+        expect: Expect,
+        record_update: Option<RecordUpdate>,
+    ) -> Result<bool, Failure> {
+        let written = self.app.engine.write_resource(&row.name, &row.tenant, expect, record_update).await;
+        written.or_else(|error| refused(error).map_or(Ok(false), Err))
     }
 
     /// What the operation that runs was asked for.
-    async fn running_update(&self, known: &StoredRecord<InstanceRecord>) -> Result<Option<Update>, Failure> {
+    pub(super) async fn running_update(
+        &self,
+        known: &StoredRecord<InstanceRecord>,
+    ) -> Result<Option<Update>, Failure> {
         let Some(operation) = known.row.operation else { return Ok(None) };
         let Some(inspection) = self.app.engine.inspect(operation).await? else { return Ok(None) };
         let params: Params = serde_json::from_str(&inspection.shown.params)

@@ -18,7 +18,7 @@ Examples:
   provision-engine instances delete ID --wait
   provision-engine instances delete ID --yes --plan trial
 
-To delete what is gone already is no error.";
+Deleting what no longer exists succeeds.";
 
 /// Delete an instance and everything in it
 #[derive(Debug, Args)]

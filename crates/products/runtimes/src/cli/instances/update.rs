@@ -19,7 +19,7 @@ Examples:
   provision-engine instances update ID --param autoScalerMax=20 --wait
   provision-engine instances update ID --plan large";
 
-/// Change an instance; what is not named stays as it is
+/// Update an instance; parameters that are not given stay
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct UpdateArgs {
@@ -29,7 +29,7 @@ pub(super) struct UpdateArgs {
     /// The new plan, by its name or id
     #[arg(long, value_name = "PLAN")]
     plan: Option<String>,
-    /// The service of the instance, by its name or id; only needed when the broker does not tell
+    /// The service of the instance, by its name or id; needed only when the broker does not say it
     #[arg(long, value_name = "SERVICE")]
     service: Option<String>,
     #[command(flatten)]

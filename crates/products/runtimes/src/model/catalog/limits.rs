@@ -11,6 +11,8 @@ use super::plan::Defaults;
 pub struct PlanLimits {
     /// Requests choose neither the machines, nor how many there are, nor their disks.
     pub fixed_size: bool,
+    /// Its clusters are in one zone, and so are additional pools.
+    pub single_zone: bool,
     /// How many nodes a request may ask for.
     pub nodes: Between,
     /// How large a request may ask the disks to be.
@@ -34,6 +36,7 @@ impl Default for PlanLimits {
     fn default() -> Self {
         PlanLimits {
             fixed_size: false,
+            single_zone: false,
             nodes: Between { min: 1, max: 300 },
             volume_gb: Between { min: 20, max: 16384 },
             bindings: 10,

@@ -1,16 +1,21 @@
 //! What the broker offers: one service and its plans, from a file.
 
 mod areas;
+mod cloud;
 mod limits;
 mod plan;
 mod schema;
 
 pub use areas::Areas;
+pub use cloud::Cloud;
 pub use limits::{Between, PlanLimits};
-pub use plan::{CatalogPlan, Defaults, Maintenance, Provider};
+use plan::SeenPlan;
+pub use plan::{Alternative, BackendKind, CatalogPlan, Defaults, Maintenance, Provider, ProviderFrom};
 pub use schema::Purpose;
 
-use std::collections::BTreeSet;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, LazyLock};
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -21,6 +26,9 @@ pub struct Catalog {
     pub service: CatalogService,
     pub plans: Vec<CatalogPlan>,
     pub eu_access: EuAccess,
+    pub clouds: BTreeMap<Provider, Cloud>,
+    /// What classes of regions of platforms see in its place.
+    platforms: BTreeMap<String, Arc<Catalog>>,
 }
 
 /// Regions of platforms whose clusters only staff in the European Union has access to.
@@ -64,6 +72,8 @@ struct CatalogFile {
     plans: Vec<CatalogPlan>,
     #[serde(default)]
     eu_access: EuAccess,
+    #[serde(default)]
+    clouds: BTreeMap<Provider, Cloud>,
 }
 
 const FILE_BYTES_MAX: usize = 1024 * 1024;
@@ -75,7 +85,10 @@ impl Catalog {
     /// # Panics
     /// Never: a test reads it.
     pub fn built_in() -> Catalog {
-        Catalog::parse(include_str!("catalog.yaml")).expect("the built-in catalog is tested")
+        static BUILT_IN: LazyLock<Catalog> = LazyLock::new(|| {
+            Catalog::parse(include_str!("catalog.yaml")).expect("the built-in catalog is tested")
+        });
+        BUILT_IN.clone()
     }
 
     /// Reads a catalog file; an error names the plan and the field.
@@ -84,7 +97,8 @@ impl Catalog {
             return Err(format!("a catalog has at most {FILE_BYTES_MAX} bytes"));
         }
         let file: CatalogFile = serde_saphyr::from_str(text).map_err(|error| error.to_string())?;
-        let mut catalog = Catalog { service: file.service, plans: file.plans, eu_access: file.eu_access };
+        let CatalogFile { service, plans, eu_access, clouds } = file;
+        let mut catalog = Catalog { service, plans, eu_access, clouds, platforms: BTreeMap::new() };
         catalog.check()?;
         catalog.compile()?;
         Ok(catalog)
@@ -99,8 +113,10 @@ impl Catalog {
 
     fn compile(&mut self) -> Result<(), String> {
         for plan in &mut self.plans {
+            plan.dual_stack = self.clouds.get(&plan.provider).is_some_and(|cloud| cloud.dual_stack);
             plan.compile().map_err(|error| format!("plan {}: {error}", plan.name))?;
         }
+        self.platforms = self.of_platforms()?;
         Ok(())
     }
 
@@ -138,6 +154,79 @@ impl Catalog {
         Ok(())
     }
 
+    /// What is known of a cloud; nothing, where the file does not say.
+    pub fn cloud(&self, provider: Provider) -> &Cloud {
+        static UNKNOWN: LazyLock<Cloud> = LazyLock::new(Cloud::default);
+        self.clouds.get(&provider).unwrap_or(&UNKNOWN)
+    }
+
+    /// Chooses what makes the clusters of each plan.
+    #[must_use]
+    pub fn with_backends(mut self, of: impl Fn(&CatalogPlan) -> BackendKind) -> Catalog {
+        self.set_backends(&of);
+        self
+    }
+
+    fn set_backends(&mut self, of: &dyn Fn(&CatalogPlan) -> BackendKind) {
+        self.plans.iter_mut().for_each(|plan| plan.backend = of(plan));
+        self.platforms.values_mut().for_each(|seen| Arc::make_mut(seen).set_backends(of));
+    }
+
+    /// What requests from this region of a platform see.
+    pub fn of_platform(&self, region: Option<&str>) -> &Catalog {
+        let class = region.and_then(|region| self.platform_class(region));
+        class.and_then(|class| self.platforms.get(&class)).map_or(self, |seen| seen)
+    }
+
+    /// Every class of regions of platforms, with what it sees.
+    pub fn platforms(&self) -> impl Iterator<Item = (&str, &Catalog)> {
+        self.platforms.iter().map(|(class, seen)| (class.as_str(), &**seen))
+    }
+
+    /// The name under which regions of platforms that see the same are one; `None` for those that see everything.
+    pub fn platform_class(&self, region: &str) -> Option<String> {
+        let mut plans = self.plans.iter();
+        if plans.any(|plan| plan.regions_of_platforms.contains_key(region)) {
+            return Some(region.to_owned());
+        }
+        let is_narrow =
+            |plan: &CatalogPlan| plan.listed_platforms_only || plan.provider_from == ProviderFrom::Platform;
+        let cloud = || Provider::of_platform(region).map_or("other", Provider::as_str);
+        self.plans.iter().any(is_narrow).then(|| cloud().to_owned())
+    }
+
+    fn of_platforms(&self) -> Result<BTreeMap<String, Arc<Catalog>>, String> {
+        // One region for each cloud, and for those that belong to none.
+        let samples = ["cf-xx10", "cf-xx20", "cf-xx30", "cf-xx40", "cf-xx"].map(str::to_owned);
+        let listed = self.plans.iter().flat_map(|plan| plan.regions_of_platforms.keys().cloned());
+        let mut seen = BTreeMap::new();
+        for region in listed.chain(samples) {
+            let Some(class) = self.platform_class(&region) else { continue };
+            if let Entry::Vacant(entry) = seen.entry(class) {
+                entry.insert(Arc::new(self.seen_from(&region)?));
+            }
+        }
+        Ok(seen)
+    }
+
+    fn seen_from(&self, region: &str) -> Result<Catalog, String> {
+        let mut plans = Vec::new();
+        for plan in &self.plans {
+            match plan.seen_from(region) {
+                SeenPlan::Nothing => {}
+                SeenPlan::Same => plans.push(plan.clone()),
+                SeenPlan::Other(mut changed) => {
+                    changed.dual_stack = self.cloud(changed.provider).dual_stack;
+                    changed.compile()?;
+                    plans.push(*changed);
+                }
+            }
+        }
+        let (service, eu_access, clouds) =
+            (self.service.clone(), self.eu_access.clone(), self.clouds.clone());
+        Ok(Catalog { service, plans, eu_access, clouds, platforms: BTreeMap::new() })
+    }
+
     pub fn plan(&self, id: &str) -> Option<&CatalogPlan> {
         self.plans.iter().find(|plan| plan.id == id)
     }
@@ -159,6 +248,16 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn every_schema_that_is_made_from_a_plan_can_be_used() {
+        let catalog = Catalog::built_in();
+        for seen in std::iter::once(&catalog).chain(catalog.platforms().map(|(_, seen)| seen)) {
+            for (plan, purpose) in seen.plans.iter().flat_map(|plan| Purpose::ALL.map(|one| (plan, one))) {
+                schema::compile(plan.schema(purpose).unwrap()).unwrap();
+            }
+        }
+    }
 
     #[test]
     fn the_built_in_catalog_has_the_plans_that_platforms_know() {
@@ -185,7 +284,7 @@ mod tests {
             ),
             (
                 json!({"name": "n", "region": "westeurope", "colour": "s3cret"}),
-                "parameters.colour: is unknown to this plan, which accepts administrators, autoScalerMax, ",
+                "parameters.colour: is unknown to this plan, which accepts accessControlList, ",
             ),
             (
                 json!({"name": "n", "region": "westeurope", "networking": {"colour": "s3cret"}}),

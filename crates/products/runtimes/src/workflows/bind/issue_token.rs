@@ -3,7 +3,6 @@
 use engine::Timestamp;
 use engine::prelude::*;
 use kubernetes::{Kubeconfig, user_kubeconfig};
-use provisioner::OnBehalfOf;
 
 use super::Bind;
 use crate::model::binding::Binding;
@@ -29,8 +28,9 @@ impl Step<Bind> for IssueToken {
             return done();
         }
         let params = &op.params;
-        let caller = OnBehalfOf { tenant: &params.account, sub_account: Some(&params.subaccount) };
-        let admin = self.access.kubeconfig(caller, &params.runtime_id).await?;
+        let backend = self.access.backend(op, &params.instance_id).await?;
+        let runtime = params.runtime();
+        let admin = self.access.kubeconfig(backend, runtime).await?;
         let cluster = self.access.open(&admin)?;
         let name = account_name(&params.instance_id, &params.binding_id);
         // A token that is issued twice is only a second one: both end at their time and with the account.

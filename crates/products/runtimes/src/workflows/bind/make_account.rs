@@ -1,7 +1,6 @@
 //! Makes the service account of the binding in the cluster, with its role.
 
 use engine::prelude::*;
-use provisioner::OnBehalfOf;
 
 use super::Bind;
 use crate::model::cluster_access::{ClusterAccess, NAMESPACE, account_name};
@@ -21,8 +20,9 @@ impl Step<Bind> for MakeAccount {
 
     async fn run(&self, op: &mut Operation<Bind>) -> Outcome {
         let params = &op.params;
-        let caller = OnBehalfOf { tenant: &params.account, sub_account: Some(&params.subaccount) };
-        let kubeconfig = self.access.kubeconfig(caller, &params.runtime_id).await?;
+        let backend = self.access.backend(op, &params.instance_id).await?;
+        let runtime = params.runtime();
+        let kubeconfig = self.access.kubeconfig(backend, runtime).await?;
         let cluster = self.access.open(&kubeconfig)?;
         let name = account_name(&params.instance_id, &params.binding_id);
         cluster.ensure_service_account(NAMESPACE, &name).await?;
@@ -32,9 +32,10 @@ impl Step<Bind> for MakeAccount {
 
     async fn undo(&self, op: &mut Operation<Bind>) -> Outcome {
         let params = &op.params;
-        let caller = OnBehalfOf { tenant: &params.account, sub_account: Some(&params.subaccount) };
+        let backend = self.access.backend(op, &params.instance_id).await?;
+        let runtime = params.runtime();
         let name = account_name(&params.instance_id, &params.binding_id);
-        self.access.remove_account(caller, &params.runtime_id, &name).await?;
+        self.access.remove_account(backend, runtime, &name).await?;
         done()
     }
 }

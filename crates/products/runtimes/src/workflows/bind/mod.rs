@@ -6,6 +6,7 @@ mod make_account;
 use engine::prelude::*;
 use utoipa::ToSchema;
 
+use crate::backend::RuntimeRef;
 use crate::clients::Clients;
 use crate::model::BIND;
 use crate::model::cluster_access::ClusterAccess;
@@ -19,7 +20,7 @@ pub struct Params {
     pub instance_id: String,
     /// The new binding; its account in the cluster has this name.
     pub binding_id: String,
-    /// The runtime at the Provisioner.
+    /// The runtime at its back end.
     pub runtime_id: String,
     /// The global account of the instance.
     pub account: String,
@@ -29,9 +30,21 @@ pub struct Params {
     pub expiration_seconds: u32,
 }
 
+impl Params {
+    fn runtime(&self) -> RuntimeRef<'_> {
+        RuntimeRef {
+            account: &self.account,
+            subaccount: &self.subaccount,
+            instance_id: &self.instance_id,
+            id: &self.runtime_id,
+            uid: None,
+        }
+    }
+}
+
 impl Workflow for Bind {
     const KIND: &'static str = BIND;
-    const ABOUT: &'static str = "Makes credentials for a runtime that expire.";
+    const ABOUT: &'static str = "Creates credentials for a runtime that expire.";
     const DEADLINE: Duration = Duration::from_hours(1);
     type Params = Params;
     type State = ();

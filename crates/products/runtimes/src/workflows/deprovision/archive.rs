@@ -21,11 +21,13 @@ impl Step<Deprovision> for Archive {
             let former = runtime_id.filter(|id| !instance.former_runtimes.contains(id));
             instance.former_runtimes.extend(former);
             instance.runtime_id = None;
+            instance.runtime_uid = None;
             instance.asked_at = None;
             instance.kubeconfig = None;
             instance.dashboard_url = None;
             instance.cloud_account = None;
             instance.not_completed = skipped;
+            instance.ending_bindings = Vec::new();
             if !temporary {
                 instance.gone_at = instance.gone_at.or(Some(now));
             }

@@ -1,16 +1,15 @@
-//! Takes from the provisioning what is needed: the runtime. Where the Provisioner was asked for one and its answer
-//! was lost, the Director knows.
+//! Takes from the provisioning what is needed: the runtime. Where the back end was asked for one and its answer was
+//! lost, it is searched.
 
-use director::Director;
 use engine::prelude::*;
 
 use super::Deprovision;
+use crate::backend::{Backends, Lookup};
 use crate::clients::Clients;
-use crate::model::request::INSTANCE_LABEL;
 use crate::model::settings::{RuntimesSettings, UnknownOutcome};
 
 pub(crate) struct FindRuntime {
-    director: Option<Arc<dyn Director>>,
+    backends: Backends,
     runtimes: Arc<RuntimesSettings>,
 }
 
@@ -19,10 +18,10 @@ const ASK_AGAIN: Duration = Duration::from_hours(1);
 
 impl FindRuntime {
     pub(crate) fn new(clients: &Clients) -> FindRuntime {
-        FindRuntime { director: clients.director.clone(), runtimes: Arc::clone(&clients.runtimes) }
+        FindRuntime { backends: Backends::new(clients), runtimes: Arc::clone(&clients.runtimes) }
     }
 
-    fn without_director(&self, op: &mut Operation<Deprovision>) -> Outcome {
+    fn cannot_tell(&self, op: &mut Operation<Deprovision>) -> Outcome {
         if self.runtimes.unknown_outcome == UnknownOutcome::CreateAgain {
             return done();
         }
@@ -64,13 +63,14 @@ impl Step<Deprovision> for FindRuntime {
             return done();
         }
         let Some(asked_at) = instance.asked_at else { return done() };
-        let Some(director) = &self.director else { return self.without_director(op) };
-        let known =
-            director.runtimes_by_label(&instance.account, INSTANCE_LABEL, &instance.instance_id).await?;
-        let found = known.into_iter().find(|one| !instance.former_runtimes.contains(&one.id));
-        if let Some(found) = found {
-            op.state.runtime_id = Some(found.id);
-            return done();
+        match self.backends.of(instance).find_created(instance, None).await? {
+            Lookup::Found(id) => {
+                op.state.runtime_id = Some(id);
+                return done();
+            }
+            Lookup::CannotTell => return self.cannot_tell(op),
+            Lookup::CallAgain => return done(),
+            Lookup::Absent => {}
         }
         let left = asked_at.plus(self.runtimes.settle).since(op.now());
         if left > Duration::ZERO {

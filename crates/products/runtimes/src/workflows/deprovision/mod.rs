@@ -2,9 +2,12 @@
 //! `temporary` the instance stays and can get a new runtime later: that is a suspension.
 
 mod archive;
+mod end_bindings;
 mod find_runtime;
 mod release_credentials;
+mod remove_kyma;
 mod remove_runtime;
+mod revoke_bindings;
 mod wait_for_removal;
 
 use engine::prelude::*;
@@ -63,10 +66,13 @@ pub const REMOVE_RUNTIME: u16 = 10;
 pub fn plan(clients: &Clients) -> Plan<Deprovision> {
     let plan = Plan::new(OnFailure::Leave)
         .step(1, Start)
+        .step_when(|op| !op.params.force, 1, end_bindings::EndBindings)
         .step_when(|op| !op.params.force, 2, find_runtime::FindRuntime::new(clients))
+        .clean_up(4, revoke_bindings::RevokeBindings::new(clients))
+        .step_when(|op| !op.params.force, 6, remove_kyma::RemoveKyma::new(clients))
         .step_when(|op| !op.params.force, REMOVE_RUNTIME, remove_runtime::RemoveRuntime::new(clients))
         .step_when(|op| !op.params.force, 20, wait_for_removal::WaitForRemoval::new(clients))
-        .clean_up(30, release_credentials::ReleaseCredentials { accounts: clients.accounts.clone() })
+        .clean_up(30, release_credentials::ReleaseCredentials::new(clients))
         .step(40, archive::Archive);
     clients.external.join(plan)
 }

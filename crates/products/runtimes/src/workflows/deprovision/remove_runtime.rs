@@ -1,55 +1,27 @@
-//! Asks the Provisioner to remove the runtime. Asking twice is harmless: it refuses while the first is at work, and
-//! its status tells which operation that is.
+//! Asks the back end to remove the runtime. Asking twice is harmless: a look at what the back end does comes first, and
+//! tells whether that is the removal.
 
-use director::Director;
 use engine::prelude::*;
 use http_client::DriverError;
-use provisioner::{OperationState, OperationType, Provisioner, RuntimeStatus};
 
 use super::Deprovision;
+use crate::backend::{Activity, Backends, ChangeKind, SavedChange};
 use crate::clients::Clients;
 use crate::model::settings::RuntimesSettings;
-use crate::workflows::shared::{PATIENT, is_gone};
+use crate::workflows::shared::PATIENT;
 
 pub(crate) struct RemoveRuntime {
-    provisioner: Arc<dyn Provisioner>,
-    director: Option<Arc<dyn Director>>,
+    backends: Backends,
     runtimes: Arc<RuntimesSettings>,
 }
 
 impl RemoveRuntime {
     pub(crate) fn new(clients: &Clients) -> RemoveRuntime {
-        RemoveRuntime {
-            provisioner: Arc::clone(&clients.provisioner),
-            director: clients.director.clone(),
-            runtimes: Arc::clone(&clients.runtimes),
-        }
+        RemoveRuntime { backends: Backends::new(clients), runtimes: Arc::clone(&clients.runtimes) }
     }
 }
 
 const CALL: &str = "remove_runtime.asked";
-
-/// What the Provisioner does to the runtime at this moment.
-enum Busy {
-    Removing(String),
-    WithSomethingElse(String),
-    No,
-}
-
-fn busy(status: &RuntimeStatus, has_asked: bool) -> Busy {
-    let Some(last) = &status.last_operation else { return Busy::No };
-    let removes = matches!(last.operation, OperationType::Deprovision | OperationType::DeprovisionNoInstall);
-    let works = matches!(last.state, OperationState::Pending | OperationState::InProgress);
-    match (removes, works) {
-        (true, true) => Busy::Removing(last.id.clone()),
-        // Ours, if we asked: the answer was lost, and it is over already.
-        (true, false) if has_asked && last.state == OperationState::Succeeded => {
-            Busy::Removing(last.id.clone())
-        }
-        (false, true) => Busy::WithSomethingElse(last.message.clone()),
-        _ => Busy::No,
-    }
-}
 
 #[async_trait]
 impl Step<Deprovision> for RemoveRuntime {
@@ -69,39 +41,34 @@ impl Step<Deprovision> for RemoveRuntime {
             return done();
         }
         let instance = op.input.instance()?.clone();
+        let (backend, runtime) = (self.backends.of(&instance), instance.runtime(&runtime_id));
         let has_asked = op.calls(CALL)?.is_some();
-        let status = match self.provisioner.runtime_status(instance.caller(), &runtime_id).await {
-            Ok(status) => status,
-            Err(DriverError::Broken { .. } | DriverError::Refused { .. })
-                if is_gone(self.director.as_deref(), &instance.account, &runtime_id).await? =>
-            {
+        let mut saved = SavedChange::new(op.now());
+        match backend.activity(runtime, ChangeKind::Remove, has_asked, &mut saved).await? {
+            Activity::Gone => {
                 op.state.is_removed = true;
                 return done();
             }
-            Err(error) => return Err(error.into()),
-        };
-        match busy(&status, has_asked) {
-            Busy::Removing(operation) => {
+            Activity::UnderWay(operation) => {
                 op.state.provisioner_operation = Some(operation);
                 return done();
             }
-            Busy::WithSomethingElse(message) => {
-                let reason = format!("the Provisioner is still at work on the runtime: {message}");
+            Activity::Other(message) => {
+                let reason = format!("{} is still at work on the runtime: {message}", backend.title());
                 return wait(self.runtimes.poll_max, reason);
             }
-            Busy::No => {}
+            Activity::Idle => {}
         }
-        let call = self.provisioner.deprovision_runtime(instance.caller(), &runtime_id);
+        let call = backend.remove(runtime);
         match op.attempt(CALL).call(call, |error| !error.is_final()).await? {
             Ok(operation) => {
-                op.state.provisioner_operation = Some(operation);
+                op.state.provisioner_operation = Some(operation.unwrap_or_default());
                 done()
             }
             // Between our look and our call another operation began.
             Err(error @ DriverError::Refused { .. }) => {
-                let status = self.provisioner.runtime_status(instance.caller(), &runtime_id).await?;
-                match busy(&status, true) {
-                    Busy::No => Err(error.into()),
+                match backend.activity(runtime, ChangeKind::Remove, true, &mut saved).await? {
+                    Activity::Idle => Err(error.into()),
                     _ => retry(error.to_string()),
                 }
             }

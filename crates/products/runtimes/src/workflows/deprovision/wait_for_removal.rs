@@ -1,25 +1,20 @@
-//! Waits until the Provisioner says that the runtime is gone.
+//! Waits until the back end says that the runtime is gone.
 
 use engine::Timestamp;
 use engine::prelude::*;
-use provisioner::{OperationState, Provisioner};
 
 use super::Deprovision;
+use crate::backend::{Backends, ChangeKind, ChangeState, SavedChange};
 use crate::clients::Clients;
-use crate::model::settings::RuntimesSettings;
-use crate::workflows::shared::{PATIENT, progress, why};
+use crate::workflows::shared::{PATIENT, pause};
 
 pub(crate) struct WaitForRemoval {
-    provisioner: Arc<dyn Provisioner>,
-    runtimes: Arc<RuntimesSettings>,
+    backends: Backends,
 }
 
 impl WaitForRemoval {
     pub(crate) fn new(clients: &Clients) -> WaitForRemoval {
-        WaitForRemoval {
-            provisioner: Arc::clone(&clients.provisioner),
-            runtimes: Arc::clone(&clients.runtimes),
-        }
+        WaitForRemoval { backends: Backends::new(clients) }
     }
 }
 
@@ -30,6 +25,8 @@ struct Since(Timestamp);
 impl Fact for Since {
     const KEY: &'static str = "wait_for_removal.since";
 }
+
+const OVER: Timestamp = Timestamp(0);
 
 #[async_trait]
 impl Step<Deprovision> for WaitForRemoval {
@@ -48,21 +45,31 @@ impl Step<Deprovision> for WaitForRemoval {
     }
 
     async fn run(&self, op: &mut Operation<Deprovision>) -> Outcome {
-        let Some(operation) = op.state.provisioner_operation.as_ref().filter(|_| !op.state.is_removed) else {
+        let Some(operation) = op.state.provisioner_operation.clone().filter(|_| !op.state.is_removed) else {
             return done();
         };
-        let status = self.provisioner.operation_status(op.input.instance()?.caller(), operation).await?;
-        match status.state {
-            OperationState::Succeeded => {
+        let now = op.now();
+        let known = op.recall::<Since>()?.filter(|Since(at)| *at != OVER);
+        let Since(since) = known.unwrap_or(Since(now));
+        let instance = op.input.instance()?.clone();
+        let backend = self.backends.of(&instance);
+        let runtime = instance.runtime(op.need("the runtime", |state| state.runtime_id.as_ref())?);
+        let mut saved = SavedChange::new(since).with_operation(operation);
+        let state = backend.progress(runtime, ChangeKind::Remove, &mut saved, now).await?;
+        match state {
+            ChangeState::Done => {
                 op.state.is_removed = true;
                 done()
             }
-            OperationState::Failed => Err(Halt::fail(why(&status))),
-            OperationState::Pending | OperationState::InProgress => {
-                let now = op.now();
-                let Since(since) = op.recall::<Since>()?.unwrap_or(Since(now));
+            ChangeState::Failed(why) => {
+                // An operator who starts the operation again gets the whole time again.
+                op.remember(&Since(OVER))?;
+                fail(why)
+            }
+            ChangeState::Pending(message) => {
+                let look = backend.next_look(runtime, now.since(since));
                 op.remember(&Since(since))?;
-                wait(self.runtimes.pause(now.since(since)), progress(&status))
+                pause(look, message)
             }
         }
     }

@@ -1,32 +1,31 @@
-//! Turns everything that the steps before it prepared into one request, and sends it to the Provisioner.
+//! Turns everything that the steps before it prepared into one request, and sends it to the back end.
 //!
-//! The Provisioner makes a runtime for every call and cannot be searched. So the intent is saved before the call,
-//! and where an intent has no answer, because we died or the line did, the Director is asked first what came of
-//! it. Without a Director an operator decides, or the configuration.
+//! The intent is saved before the call, with the id of the runtime where we choose it. Where an intent has no answer,
+//! because we died or the connection did, the back end is asked first what came of it. Where it cannot tell, an operator
+//! decides, or the configuration.
 
-use director::Director;
 use engine::UnknownCall;
 use engine::prelude::*;
 use http_client::DriverError;
-use provisioner::{Provisioner, provision_runtime_query};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::Provision;
+use crate::backend::{Backend, Backends, CreatedRuntime, Lookup, NewRuntime, PreparedCall};
 use crate::clients::Clients;
 use crate::model::instance::InstanceRecord;
-use crate::model::request::{self, BuiltRequest, INSTANCE_LABEL, RequestInputs, TOKEN_LABEL};
+use crate::model::parameters::Parameters;
+use crate::model::request::RequestInputs;
 use crate::model::sent::SentOverrides;
 use crate::model::settings::{RuntimesSettings, UnknownOutcome};
 
 pub(crate) struct CreateRuntime {
-    provisioner: Arc<dyn Provisioner>,
-    director: Option<Arc<dyn Director>>,
+    backends: Backends,
     runtimes: Arc<RuntimesSettings>,
 }
 
 const CALL: &str = "create_runtime.asked";
 
-/// Overrides that no component takes.
+/// Overrides that no component takes, and fields that this installation of the back end does not have.
 #[derive(Serialize, Deserialize)]
 struct UnknownComponents(Vec<String>);
 
@@ -37,48 +36,64 @@ impl Fact for UnknownComponents {
 /// A person looks at this only now and then.
 const ASK_AGAIN: Duration = Duration::from_hours(1);
 
+/// What the request is made of, in a form that nothing else borrows.
+struct CreateInputs {
+    instance: InstanceRecord,
+    parameters: Parameters,
+    token: String,
+    cloud_account: String,
+    licence: Option<String>,
+}
+
 impl CreateRuntime {
     pub(crate) fn new(clients: &Clients) -> CreateRuntime {
-        CreateRuntime {
-            provisioner: Arc::clone(&clients.provisioner),
-            director: clients.director.clone(),
-            runtimes: Arc::clone(&clients.runtimes),
-        }
+        CreateRuntime { backends: Backends::new(clients), runtimes: Arc::clone(&clients.runtimes) }
     }
 
-    fn request(
-        &self,
+    fn inputs(op: &Operation<Provision>) -> Result<CreateInputs, Halt> {
+        Ok(CreateInputs {
+            instance: op.input.instance()?.clone(),
+            parameters: op.input.parameters.clone(),
+            token: op.idempotency_key("create_runtime"),
+            licence: op.input.context.get("license_type").and_then(Value::as_str).map(str::to_owned),
+            cloud_account: op.need("the account of the cloud", |state| state.cloud_account.as_ref())?.clone(),
+        })
+    }
+
+    fn prepare<'a>(
+        &'a self,
+        backend: &'a dyn Backend,
         op: &mut Operation<Provision>,
-    ) -> Result<BuiltRequest<provisioner::ProvisionRuntimeInput>, Halt> {
+        inputs: &'a CreateInputs,
+    ) -> Result<PreparedCall<'a, CreatedRuntime>, Halt> {
         let overrides = op.input.overrides.take();
         op.remember(&SentOverrides::of(&overrides))?;
-        let token = op.idempotency_key("create_runtime");
-        let instance = op.input.instance()?;
+        let instance = &inputs.instance;
         let from = RequestInputs {
             runtimes: &self.runtimes,
             plan: self.runtimes.plan(&instance.plan_id).map_err(Halt::fail)?,
             instance,
-            parameters: &op.input.parameters,
-            cloud_account: op.need("the account of the cloud", |state| state.cloud_account.as_ref())?,
-            token: &token,
+            parameters: &inputs.parameters,
+            cloud_account: &inputs.cloud_account,
+            token: &inputs.token,
         };
-        Ok(request::provision(&from, overrides))
+        let (id, licence) = (instance.runtime_id.as_deref(), inputs.licence.as_deref());
+        backend.create(NewRuntime { from, overrides, id, licence })
     }
 
     /// What came of an earlier call that had no answer: the id of its runtime, or `None` when another call is safe.
-    async fn find(&self, op: &Operation<Provision>, unknown: &UnknownCall) -> Result<Option<String>, Halt> {
-        let Some(director) = &self.director else { return self.without_director(op, unknown.calls.times) };
-        let instance = op.input.instance()?;
+    async fn find(
+        &self,
+        backend: &dyn Backend,
+        op: &Operation<Provision>,
+        unknown: &UnknownCall,
+    ) -> Result<Option<String>, Halt> {
         let token = op.idempotency_key("create_runtime");
-        let known =
-            director.runtimes_by_label(&instance.account, INSTANCE_LABEL, &instance.instance_id).await?;
-        let is_ours = |labels: &std::collections::BTreeMap<String, Value>| {
-            labels.get(TOKEN_LABEL).and_then(Value::as_str).is_none_or(|label| label == token)
-        };
-        let found =
-            known.into_iter().find(|one| !instance.former_runtimes.contains(&one.id) && is_ours(&one.labels));
-        if let Some(found) = found {
-            return Ok(Some(found.id));
+        match backend.find_created(op.input.instance()?, Some(&token)).await? {
+            Lookup::Found(id) => return Ok(Some(id)),
+            Lookup::CallAgain => return Ok(None),
+            Lookup::CannotTell => return self.cannot_tell(op, unknown.calls.times),
+            Lookup::Absent => {}
         }
         let left = unknown.since.plus(self.runtimes.settle).since(op.now());
         if left > Duration::ZERO {
@@ -90,7 +105,7 @@ impl CreateRuntime {
         Ok(None)
     }
 
-    fn without_director(&self, op: &Operation<Provision>, times: u32) -> Result<Option<String>, Halt> {
+    fn cannot_tell(&self, op: &Operation<Provision>, times: u32) -> Result<Option<String>, Halt> {
         if self.runtimes.unknown_outcome == UnknownOutcome::CreateAgain {
             return Ok(None);
         }
@@ -118,10 +133,14 @@ impl CreateRuntime {
         op: &mut Operation<Provision>,
         runtime_id: String,
         operation: Option<String>,
+        uid: Option<String>,
     ) -> Result<(), Halt> {
         op.state.runtime_id = Some(runtime_id.clone());
         op.state.provisioner_operation = operation;
-        let instance: InstanceRecord = op.input.change(|instance| instance.runtime_id = Some(runtime_id))?;
+        let instance: InstanceRecord = op.input.change(|instance| {
+            instance.runtime_id = Some(runtime_id);
+            instance.runtime_uid = uid;
+        })?;
         op.set_record(&instance)
     }
 }
@@ -138,34 +157,43 @@ impl Step<Provision> for CreateRuntime {
         if op.state.runtime_id.is_some() {
             return done();
         }
-        let BuiltRequest { request, unknown_components } = self.request(op)?;
-        if !unknown_components.is_empty() {
-            op.remember(&UnknownComponents(unknown_components))?;
-        }
+        let backend = self.backends.of(op.input.instance()?);
         if let Some(unknown) = op.attempt(CALL).unknown()?
-            && let Some(runtime_id) = self.find(op, &unknown).await?
+            && let Some(runtime_id) = self.find(backend, op, &unknown).await?
         {
             op.attempt(CALL).adopt()?;
-            Self::adopt(op, runtime_id, None)?;
+            Self::adopt(op, runtime_id, None, None)?;
             return done();
         }
-        let now = op.now();
-        // Saved with the intent.
-        let instance = op.input.change(|instance| instance.asked_at = Some(now))?;
+        let (now, new_id) = (op.now(), backend.new_id());
+        // Saved with the intent, before the call: an id that is there already is that of an earlier try.
+        let instance = op.input.change(|instance| {
+            instance.asked_at = Some(now);
+            instance.runtime_id = instance.runtime_id.take().or(new_id);
+        })?;
         op.set_record(&instance)?;
-        let call = self.provisioner.provision_runtime(instance.caller(), &request);
-        match op.attempt(CALL).call(call, |error| !error.is_final()).await? {
-            Ok(status) => {
-                let runtime_id = status.runtime_id.ok_or_else(|| {
-                    Halt::fail(format!(
-                        "the Provisioner began operation {} without naming the runtime",
-                        status.id
-                    ))
-                })?;
-                Self::adopt(op, runtime_id, Some(status.id))?;
+        let inputs = Self::inputs(op)?;
+        let call = self.prepare(backend, op, &inputs)?;
+        let mut left_out = call.left_out;
+        if !left_out.is_empty() {
+            op.remember(&UnknownComponents(left_out.clone()))?;
+        }
+        match op.attempt(CALL).call(call.send, |error| !error.is_final()).await? {
+            Ok(CreatedRuntime { id: Some(id), operation, uid, left_out: fields }) => {
+                if !fields.is_empty() {
+                    left_out.extend(fields);
+                    op.remember(&UnknownComponents(left_out))?;
+                }
+                Self::adopt(op, id, operation, uid)?;
                 done()
             }
+            Ok(CreatedRuntime { operation, .. }) => fail(format!(
+                "{} began operation {} without naming the runtime",
+                backend.title(),
+                operation.unwrap_or_default()
+            )),
             Err(error @ DriverError::Refused { .. }) => {
+                // An id that we chose stays: an earlier call with it may have been carried out.
                 let instance = op.input.change(|instance| instance.asked_at = None)?;
                 op.set_record(&instance)?;
                 Err(error.into())
@@ -179,15 +207,10 @@ impl Step<Provision> for CreateRuntime {
 
     /// Shows the request and sends nothing.
     async fn preview(&self, op: &mut Operation<Provision>) -> Result<(), Halt> {
-        let BuiltRequest { request, unknown_components } = self.request(op)?;
-        let instance = op.input.instance()?;
-        let caller = instance.caller();
-        op.input.request = Some(json!({
-            "headers": {"tenant": caller.tenant, "sub-account": caller.sub_account},
-            "query": provision_runtime_query(),
-            "variables": request.masked(),
-            "unknown_components": unknown_components,
-        }));
+        let inputs = Self::inputs(op)?;
+        let backend = self.backends.of(&inputs.instance);
+        let call = self.prepare(backend, op, &inputs)?;
+        op.input.request = Some(call.shown);
         Ok(())
     }
 }

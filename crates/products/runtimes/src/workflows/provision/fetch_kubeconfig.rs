@@ -1,19 +1,19 @@
-//! Gets the kubeconfig of the new cluster and keeps it sealed.
+//! Gets the kubeconfig of the new cluster and keeps it sealed, where it may be kept.
 
 use engine::prelude::*;
-use provisioner::Provisioner;
 
 use super::Provision;
+use crate::backend::{Backends, ClusterEntry};
 use crate::clients::Clients;
 use crate::workflows::shared::PATIENT;
 
 pub(crate) struct FetchKubeconfig {
-    provisioner: Arc<dyn Provisioner>,
+    backends: Backends,
 }
 
 impl FetchKubeconfig {
     pub(crate) fn new(clients: &Clients) -> FetchKubeconfig {
-        FetchKubeconfig { provisioner: Arc::clone(&clients.provisioner) }
+        FetchKubeconfig { backends: Backends::new(clients) }
     }
 }
 
@@ -35,13 +35,14 @@ impl Step<Provision> for FetchKubeconfig {
 
     async fn run(&self, op: &mut Operation<Provision>) -> Outcome {
         let instance = op.input.instance()?;
-        if instance.kubeconfig.is_some() {
+        let backend = self.backends.of(instance);
+        // Bindings and operators read it when they use it: it rotates.
+        if instance.kubeconfig.is_some() || !backend.keeps_kubeconfig() {
             return done();
         }
-        let runtime_id = op.need("the runtime", |state| state.runtime_id.as_ref())?;
-        let status = self.provisioner.runtime_status(instance.caller(), runtime_id).await?;
-        let Some(kubeconfig) = status.configuration.and_then(|configuration| configuration.kubeconfig) else {
-            return retry("the Provisioner has no kubeconfig of the runtime yet");
+        let runtime = instance.runtime(op.need("the runtime", |state| state.runtime_id.as_ref())?);
+        let ClusterEntry::Open(kubeconfig) = backend.kubeconfig(runtime).await? else {
+            return retry("the runtime is gone, and so is its kubeconfig");
         };
         let sealed = op.seal(&kubeconfig);
         let instance = op.input.change(|instance| instance.kubeconfig = Some(sealed))?;

@@ -1,7 +1,8 @@
-//! `runtime.provision`: prepares what the Provisioner needs, asks it for a runtime, and waits until it is ready.
+//! `runtime.provision`: prepares what the back end needs, asks it for a runtime, and waits until it is ready.
 //!
 //! A step that hands something to the runtime sets overrides and has a weight below that of `create_runtime`.
 
+mod apply_kyma;
 mod audit_log_overrides;
 mod create_runtime;
 mod fetch_dashboard;
@@ -44,7 +45,7 @@ pub struct State {
 
 impl Workflow for Provision {
     const KIND: &'static str = PROVISION;
-    const ABOUT: &'static str = "Makes a runtime for a service instance.";
+    const ABOUT: &'static str = "Creates a runtime for a service instance.";
     type Params = Params;
     type State = State;
     type Input = Input;
@@ -64,7 +65,7 @@ pub fn plan(clients: &Clients) -> Plan<Provision> {
     let runtimes = &clients.runtimes;
     let mut plan = Plan::new(OnFailure::Leave)
         .step(1, Start)
-        .step(1, Initialisation { runtimes: Arc::clone(runtimes) })
+        .step(1, Initialisation::new(clients))
         .step(1, resolve_credentials::ResolveCredentials::new(clients));
     for source in &clients.override_sources {
         plan = plan.step(2, OverridesFrom { source: Arc::clone(source), runtimes: Arc::clone(runtimes) });
@@ -74,6 +75,7 @@ pub fn plan(clients: &Clients) -> Plan<Provision> {
         .step(3, audit_log_overrides::AuditLogOverrides { runtimes: Arc::clone(runtimes) })
         .step(CREATE_RUNTIME, create_runtime::CreateRuntime::new(clients))
         .step(20, wait_for_runtime::WaitForRuntime::new(clients))
+        .step(25, apply_kyma::ApplyKyma::new(clients))
         .step(30, fetch_kubeconfig::FetchKubeconfig::new(clients))
         .step(40, fetch_dashboard::FetchDashboard::new(clients))
         .step(50, hand_over::HandOver { runtimes: Arc::clone(runtimes) });

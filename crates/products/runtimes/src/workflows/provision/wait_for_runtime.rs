@@ -1,40 +1,24 @@
-//! Waits until the Provisioner says that the runtime is there.
+//! Waits until the back end says that the runtime is there.
 
 use engine::prelude::*;
-use provisioner::{OperationState, OperationStatus, Provisioner};
 
 use super::Provision;
+use crate::backend::{Backends, ChangeKind, ChangeState, SavedChange};
 use crate::clients::Clients;
-use crate::model::settings::RuntimesSettings;
-use crate::workflows::shared::PATIENT;
+use crate::workflows::shared::{PATIENT, pause};
 
 pub(crate) struct WaitForRuntime {
-    provisioner: Arc<dyn Provisioner>,
-    runtimes: Arc<RuntimesSettings>,
+    backends: Backends,
 }
 
 impl WaitForRuntime {
     pub(crate) fn new(clients: &Clients) -> WaitForRuntime {
-        WaitForRuntime {
-            provisioner: Arc::clone(&clients.provisioner),
-            runtimes: Arc::clone(&clients.runtimes),
-        }
-    }
-
-    /// The operation may be unknown where the runtime was found again; then the last one of the runtime is it.
-    async fn status(&self, op: &Operation<Provision>) -> Result<OperationStatus, Halt> {
-        let caller = op.input.instance()?.caller();
-        if let Some(id) = &op.state.provisioner_operation {
-            return Ok(self.provisioner.operation_status(caller, id).await?);
-        }
-        let runtime_id = op.need("the runtime", |state| state.runtime_id.as_ref())?;
-        let status = self.provisioner.runtime_status(caller, runtime_id).await?;
-        status.last_operation.ok_or_else(|| Halt::Retry {
-            after: None,
-            cause: "the Provisioner knows the runtime but no operation on it".into(),
-        })
+        WaitForRuntime { backends: Backends::new(clients) }
     }
 }
+
+/// The creation that is waited for, once it has failed: an operator may start the operation again.
+const SAVED: &str = "wait_for_runtime.saved";
 
 #[async_trait]
 impl Step<Provision> for WaitForRuntime {
@@ -56,20 +40,33 @@ impl Step<Provision> for WaitForRuntime {
         if op.state.is_running {
             return done();
         }
-        let status = self.status(op).await?;
-        match status.state {
-            OperationState::Succeeded => {
+        let (now, instance) = (op.now(), op.input.instance()?.clone());
+        let backend = self.backends.of(&instance);
+        let runtime_id = op.need("the runtime", |state| state.runtime_id.as_ref())?.clone();
+        let runtime = instance.runtime(&runtime_id);
+        let operation = op.state.provisioner_operation.clone().unwrap_or_default();
+        let begun = SavedChange::new(instance.asked_at.unwrap_or(now)).with_operation(operation);
+        let known = op.recall_as::<SavedChange>(SAVED)?;
+        let mut saved = known.clone().unwrap_or_else(|| begun.clone());
+        if saved.has_failed {
+            saved = begun;
+            saved.at = now;
+            backend.try_again(runtime, &mut saved).await?;
+        }
+        let state = backend.progress(runtime, ChangeKind::Create, &mut saved, now).await?;
+        if matches!(state, ChangeState::Failed(_)) {
+            saved.fail();
+        }
+        if known.is_some() || saved.has_failed {
+            op.remember_as(SAVED, &saved)?;
+        }
+        match state {
+            ChangeState::Done => {
                 op.state.is_running = true;
                 done()
             }
-            OperationState::Failed => Err(Halt::fail(crate::workflows::shared::why(&status))),
-            OperationState::Pending | OperationState::InProgress => {
-                let asked_at = op.input.instance()?.asked_at.unwrap_or(op.now());
-                wait(
-                    self.runtimes.pause(op.now().since(asked_at)),
-                    crate::workflows::shared::progress(&status),
-                )
-            }
+            ChangeState::Failed(why) => fail(why),
+            ChangeState::Pending(message) => pause(backend.next_look(runtime, now.since(saved.at)), message),
         }
     }
 

@@ -6,15 +6,13 @@ mod overrides_from;
 mod service_manager_overrides;
 mod start;
 
-pub(crate) use change::{ChangeProgress, PendingChange};
+pub(crate) use change::{ChangeProgress, PendingChange, pause};
 pub(crate) use initialisation::{Initialisation, opened};
 pub(crate) use overrides_from::OverridesFrom;
 pub(crate) use service_manager_overrides::ServiceManagerOverrides;
 pub(crate) use start::Start;
 
-use director::Director;
 use engine::prelude::*;
-use provisioner::{OnBehalfOf, OperationStatus};
 use serde_json::{Map, Value};
 
 use crate::model::instance::InstanceRecord;
@@ -56,43 +54,9 @@ impl Input {
     }
 }
 
-impl InstanceRecord {
-    /// On whose behalf the Provisioner works.
-    pub(crate) fn caller(&self) -> OnBehalfOf<'_> {
-        OnBehalfOf { tenant: &self.account, sub_account: Some(&self.subaccount) }
-    }
-}
-
-/// The Provisioner does not tell a runtime that is gone from trouble of its own; the Director does.
-pub(crate) async fn is_gone(
-    director: Option<&dyn Director>,
-    account: &str,
-    runtime_id: &str,
-) -> Result<bool, Halt> {
-    let Some(director) = director else { return Ok(false) };
-    Ok(director.runtime(account, runtime_id).await?.is_none())
-}
-
-/// How long waiting for the Provisioner may go on without an answer: it comes back, and the work goes on without
-/// us.
+/// How long waiting for a back end may go on without an answer: it comes back, and the work goes on without us.
 pub(crate) const PATIENT: RetryPolicy = RetryPolicy {
     first: Duration::from_secs(1),
     max: Duration::from_mins(1),
     budget: Duration::from_hours(12),
 };
-
-/// Why an operation of the Provisioner failed, for people.
-pub(crate) fn why(status: &OperationStatus) -> String {
-    match &status.last_error {
-        Some(error) => {
-            format!("the Provisioner failed: {} ({}, {})", error.message, error.reason, error.component)
-        }
-        None if status.message.is_empty() => "the Provisioner failed and did not say why".into(),
-        None => format!("the Provisioner failed: {}", status.message),
-    }
-}
-
-/// How far an operation of the Provisioner is, for people.
-pub(crate) fn progress(status: &OperationStatus) -> String {
-    if status.message.is_empty() { "the Provisioner is working".into() } else { status.message.clone() }
-}

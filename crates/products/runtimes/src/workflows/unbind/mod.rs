@@ -30,7 +30,7 @@ pub struct Params {
 
 impl Workflow for Unbind {
     const KIND: &'static str = UNBIND;
-    const ABOUT: &'static str = "Takes back the credentials of a binding.";
+    const ABOUT: &'static str = "Deletes the credentials of a binding.";
     type Params = Params;
     type State = ();
     type Input = ();

@@ -1,9 +1,9 @@
 //! Removes the service account of the binding from the cluster, and its role.
 
 use engine::prelude::*;
-use provisioner::OnBehalfOf;
 
 use super::Unbind;
+use crate::backend::RuntimeRef;
 use crate::model::cluster_access::{ClusterAccess, account_name};
 use crate::model::instance::InstanceRecord;
 
@@ -27,9 +27,16 @@ impl Step<Unbind> for RemoveAccount {
         if instance.is_none_or(|instance| instance.runtime_id.as_ref() != Some(runtime_id)) {
             return done();
         }
-        let caller = OnBehalfOf { tenant: &params.account, sub_account: Some(&params.subaccount) };
+        let backend = self.access.backend(op, &params.instance_id).await?;
+        let runtime = RuntimeRef {
+            account: &params.account,
+            subaccount: &params.subaccount,
+            instance_id: &params.instance_id,
+            id: runtime_id,
+            uid: None,
+        };
         let name = account_name(&params.instance_id, &params.binding_id);
-        self.access.remove_account(caller, runtime_id, &name).await?;
+        self.access.remove_account(backend, runtime, &name).await?;
         done()
     }
 }

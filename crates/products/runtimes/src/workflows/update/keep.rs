@@ -4,6 +4,7 @@ use engine::prelude::*;
 use serde_json::Value;
 
 use super::Update;
+use crate::model::instance::ActionKind;
 use crate::model::settings::RuntimesSettings;
 
 pub(crate) struct Keep {
@@ -27,9 +28,10 @@ impl Step<Update> for Keep {
         // A new context may have moved the instance to another account.
         let moved = |key: &str| op.input.context.get(key).and_then(Value::as_str).map(str::to_owned);
         let (account, subaccount) = (moved("globalaccount_id"), moved("subaccount_id"));
-        let version = op.params.maintenance_version.clone();
+        let (version, now) = (op.params.maintenance_version.clone(), op.now());
         let instance = op.input.change(|instance| {
             if let Some(plan) = plan {
+                instance.note(ActionKind::PlanUpdate, &instance.plan_id.clone(), &plan.id, now);
                 (instance.plan_id, instance.plan) = (plan.id.clone(), plan.name.clone());
             }
             if let Some(parameters) = parameters {
@@ -37,7 +39,9 @@ impl Step<Update> for Keep {
             }
             if let Some(context) = context {
                 instance.context = context;
-                instance.account = account.unwrap_or_else(|| instance.account.clone());
+                let account = account.unwrap_or_else(|| instance.account.clone());
+                instance.note(ActionKind::SubaccountMovement, &instance.account.clone(), &account, now);
+                instance.account = account;
                 instance.subaccount = subaccount.unwrap_or_else(|| instance.subaccount.clone());
             }
             if version.is_some() {

@@ -1,4 +1,4 @@
-//! `runtime.update`: compares what is wanted with what is there, and has the Provisioner change the difference.
+//! `runtime.update`: compares what is wanted with what is there, and has the back end change the difference.
 
 mod compare;
 mod keep;
@@ -106,8 +106,8 @@ pub fn plan(clients: &Clients) -> Plan<Update> {
     let runtimes = &clients.runtimes;
     let mut plan = Plan::new(OnFailure::Leave)
         .step(1, Start)
-        .step(1, Initialisation { runtimes: Arc::clone(runtimes) })
-        .step(1, compare::Compare { runtimes: Arc::clone(runtimes) });
+        .step(1, Initialisation::new(clients))
+        .step(1, compare::Compare::new(clients));
     for source in &clients.override_sources {
         plan = plan.step(2, OverridesFrom { source: Arc::clone(source), runtimes: Arc::clone(runtimes) });
     }

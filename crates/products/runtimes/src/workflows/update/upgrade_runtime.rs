@@ -1,43 +1,24 @@
-//! Has the Provisioner install another version or other components of Kyma, and waits for it.
+//! Has the back end install another version or other components of Kyma, and waits for it.
 
 use engine::prelude::*;
-use provisioner::{OperationType, Provisioner, UpgradeRuntimeInput};
 
 use super::Update;
-use super::compare::wanted;
+use super::compare::{plan_id, wanted};
+use crate::backend::{Backends, ChangeKind, KymaChange};
 use crate::clients::Clients;
-use crate::model::request::{self, RequestInputs};
+use crate::model::request::RequestInputs;
 use crate::model::sent::SentOverrides;
 use crate::model::settings::RuntimesSettings;
 use crate::workflows::shared::{ChangeProgress, PATIENT, PendingChange};
 
 pub(crate) struct UpgradeRuntime {
-    provisioner: Arc<dyn Provisioner>,
+    backends: Backends,
     runtimes: Arc<RuntimesSettings>,
 }
 
 impl UpgradeRuntime {
     pub(crate) fn new(clients: &Clients) -> UpgradeRuntime {
-        UpgradeRuntime {
-            provisioner: Arc::clone(&clients.provisioner),
-            runtimes: Arc::clone(&clients.runtimes),
-        }
-    }
-
-    fn request(&self, op: &mut Operation<Update>) -> Result<UpgradeRuntimeInput, Halt> {
-        let (parameters, overrides) = (wanted(op)?, op.input.overrides.take());
-        op.remember(&SentOverrides::of(&overrides))?;
-        let instance = op.input.instance()?;
-        let plan_id = op.params.plan_id.as_ref().unwrap_or(&instance.plan_id);
-        let from = RequestInputs {
-            runtimes: &self.runtimes,
-            plan: self.runtimes.plan(plan_id).map_err(Halt::fail)?,
-            instance,
-            parameters: &parameters,
-            cloud_account: "",
-            token: "",
-        };
-        Ok(UpgradeRuntimeInput { kyma_config: request::kyma(&from, overrides).request })
+        UpgradeRuntime { backends: Backends::new(clients), runtimes: Arc::clone(&clients.runtimes) }
     }
 }
 
@@ -56,22 +37,27 @@ impl Step<Update> for UpgradeRuntime {
     async fn run(&self, op: &mut Operation<Update>) -> Outcome {
         let instance = op.input.instance()?.clone();
         let Some(runtime_id) = &instance.runtime_id else { return fail("the instance has no runtime") };
-        let change = PendingChange {
-            provisioner: &*self.provisioner,
-            runtimes: &self.runtimes,
-            caller: instance.caller(),
-            runtime_id,
-            key: "upgrade_runtime.asked",
-            kind: OperationType::Upgrade,
-        };
-        let operation = match change.progress(op).await? {
+        let backend = self.backends.of(&instance);
+        let runtime = instance.runtime(runtime_id);
+        let (key, kind) = ("upgrade_runtime.asked", ChangeKind::Kyma);
+        let pending = PendingChange { backend, runtime, key, kind };
+        let saved = match pending.progress(op).await? {
             ChangeProgress::Over => return done(),
-            ChangeProgress::UnderWay(operation) => operation,
-            ChangeProgress::NotBegun => {
-                let config = self.request(op)?;
-                self.provisioner.upgrade_runtime(instance.caller(), runtime_id, &config).await?.id
+            ChangeProgress::UnderWay(saved) => saved,
+            ChangeProgress::NotBegun(saved) => {
+                let (parameters, overrides) = (wanted(op)?, op.input.overrides.take());
+                op.remember(&SentOverrides::of(&overrides))?;
+                let from = RequestInputs {
+                    runtimes: &self.runtimes,
+                    plan: self.runtimes.plan(plan_id(op)?).map_err(Halt::fail)?,
+                    instance: &instance,
+                    parameters: &parameters,
+                    cloud_account: "",
+                    token: "",
+                };
+                backend.change_kyma(runtime, KymaChange { from, overrides }, saved)?.send.await?
             }
         };
-        change.follow(op, operation).await
+        pending.follow(op, saved).await
     }
 }

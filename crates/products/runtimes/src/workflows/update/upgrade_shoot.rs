@@ -1,26 +1,22 @@
-//! Has the Provisioner change the cluster, and waits for it.
+//! Has the back end change the cluster, and waits for it.
 
 use engine::prelude::*;
-use provisioner::{OperationType, Provisioner};
 
 use super::Update;
-use super::compare::wanted;
+use super::compare::{moves_to, plan_id, wanted};
+use crate::backend::{Backends, ChangeKind, ClusterChange};
 use crate::clients::Clients;
-use crate::model::request;
 use crate::model::settings::RuntimesSettings;
 use crate::workflows::shared::{ChangeProgress, PATIENT, PendingChange};
 
 pub(crate) struct UpgradeShoot {
-    provisioner: Arc<dyn Provisioner>,
+    backends: Backends,
     runtimes: Arc<RuntimesSettings>,
 }
 
 impl UpgradeShoot {
     pub(crate) fn new(clients: &Clients) -> UpgradeShoot {
-        UpgradeShoot {
-            provisioner: Arc::clone(&clients.provisioner),
-            runtimes: Arc::clone(&clients.runtimes),
-        }
+        UpgradeShoot { backends: Backends::new(clients), runtimes: Arc::clone(&clients.runtimes) }
     }
 }
 
@@ -39,24 +35,25 @@ impl Step<Update> for UpgradeShoot {
     async fn run(&self, op: &mut Operation<Update>) -> Outcome {
         let instance = op.input.instance()?.clone();
         let Some(runtime_id) = &instance.runtime_id else { return fail("the instance has no runtime") };
-        let change = PendingChange {
-            provisioner: &*self.provisioner,
-            runtimes: &self.runtimes,
-            caller: instance.caller(),
-            runtime_id,
-            key: "upgrade_shoot.asked",
-            kind: OperationType::UpgradeShoot,
-        };
-        let operation = match change.progress(op).await? {
+        let backend = self.backends.of(&instance);
+        let runtime = instance.runtime(runtime_id);
+        let (key, kind) = ("upgrade_shoot.asked", ChangeKind::Cluster);
+        let pending = PendingChange { backend, runtime, key, kind };
+        let saved = match pending.progress(op).await? {
             ChangeProgress::Over => return done(),
-            ChangeProgress::UnderWay(operation) => operation,
-            ChangeProgress::NotBegun => {
-                let plan_id = op.params.plan_id.as_ref().unwrap_or(&instance.plan_id);
-                let plan = self.runtimes.plan(plan_id).map_err(Halt::fail)?;
-                let config = request::upgrade_shoot(plan, &op.input.parameters, &wanted(op)?);
-                self.provisioner.upgrade_shoot(instance.caller(), runtime_id, &config).await?.id
+            ChangeProgress::UnderWay(saved) => saved,
+            ChangeProgress::NotBegun(saved) => {
+                let plan = &*self.runtimes.plan(plan_id(op)?).map_err(Halt::fail)?.on(&instance.provider);
+                let (old, new) = (&op.input.parameters, &wanted(op)?);
+                let (account, old_plan) = (moves_to(op)?, instance.plan_id.as_str());
+                let account = account.as_deref();
+                let change = ClusterChange { plan, old_plan, old, new, versions: None, account };
+                match backend.change_cluster(runtime, change, saved)? {
+                    Some(call) => call.send.await?,
+                    None => return done(),
+                }
             }
         };
-        change.follow(op, operation).await
+        pending.follow(op, saved).await
     }
 }

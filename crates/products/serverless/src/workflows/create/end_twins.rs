@@ -17,7 +17,7 @@ pub(crate) struct EndTwins {
     serverless: Arc<Serverless>,
 }
 
-/// The twins that were found, and their machines.
+/// The twins that were found, and their VMs.
 #[derive(Default, Serialize, Deserialize)]
 struct Twins {
     services: BTreeSet<i32>,

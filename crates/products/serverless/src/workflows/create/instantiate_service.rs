@@ -148,7 +148,7 @@ impl Step<Create> for InstantiateService {
         }
     }
 
-    /// Goes on until the service and its machines are gone for sure.
+    /// Goes on until the service and its VMs are gone for sure.
     async fn undo(&self, op: &mut Operation<Create>) -> Outcome {
         let own = credentials(op).await?;
         let removal = self.removal(&own);

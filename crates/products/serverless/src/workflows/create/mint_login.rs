@@ -1,4 +1,4 @@
-//! Gets a login for the machines of the runtime, so that they never see the caller's password. It ends by itself, so
+//! Gets a login for the VMs of the runtime, so that they never see the caller's password. It ends by itself, so
 //! there is nothing to take back.
 
 use engine::prelude::*;
@@ -21,7 +21,7 @@ impl MintLogin {
 
 #[async_trait]
 impl Step<Create> for MintLogin {
-    named!("mint_login", "Getting a login for the machines");
+    named!("mint_login", "Getting a login for the VMs");
 
     fn driver(&self) -> Option<&'static str> {
         Some(OPENNEBULA)

@@ -1,4 +1,4 @@
-//! `serverless.create`: makes the document of a runtime, then its service, and waits until its machines exist. The
+//! `serverless.create`: makes the document of a runtime, then its service, and waits until its VMs exist. The
 //! document comes first, so that nothing is ever without a trace.
 
 mod allocate_document;
@@ -62,7 +62,7 @@ pub struct State {
     pub document: Option<i32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service: Option<i32>,
-    /// The first machine of every role that has one.
+    /// The first VM of every role that has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machines: Option<BTreeMap<FunctionRole, i32>>,
     /// The body of the answer: JSON with its members in their order.
@@ -75,7 +75,7 @@ pub struct State {
 
 impl Workflow for Create {
     const KIND: &'static str = CREATE;
-    const ABOUT: &'static str = "Makes a serverless runtime in OpenNebula.";
+    const ABOUT: &'static str = "Creates a serverless runtime in OpenNebula.";
     const DEADLINE: Duration = Duration::from_hours(1);
     type Params = Params;
     type State = State;

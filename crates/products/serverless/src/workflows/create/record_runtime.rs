@@ -43,7 +43,7 @@ impl Step<Create> for RecordRuntime {
         let credentials = credentials(op).await?;
         let document = *op.need("the document", |state| state.document.as_ref())?;
         let service = *op.need("the service", |state| state.service.as_ref())?;
-        let ids = op.need("the machines", |state| state.machines.as_ref())?.clone();
+        let ids = op.need("the VMs", |state| state.machines.as_ref())?.clone();
         let all: Vec<i32> = ids.values().copied().collect();
         let machines = nebula.machines(&credentials, &all).await;
         let machines =

@@ -1,4 +1,4 @@
-//! Waits until every role has its machine, and not until they run: the caller gets the address at once.
+//! Waits until every role has its VM, and not until they run: the caller gets the address at once.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ impl WaitForMachines {
 
 #[async_trait]
 impl Step<Create> for WaitForMachines {
-    named!("wait_for_machines", "Waiting for the machines");
+    named!("wait_for_machines", "Waiting for the VMs");
 
     fn effect(&self) -> Effect {
         Effect::Pure
@@ -82,7 +82,7 @@ impl Step<Create> for WaitForMachines {
     }
 }
 
-/// The first machine of every role, once all roles have theirs. A role that comes after others gets it later.
+/// The first VM of every role, once all roles have theirs. A role that comes after others gets it later.
 fn machines(service: &FlowService) -> Option<BTreeMap<FunctionRole, i32>> {
     let is_there = |name: &str| service.roles.iter().any(|role| role.name == name && !role.nodes.is_empty());
     let is_complete = service.roles.iter().all(|role| {

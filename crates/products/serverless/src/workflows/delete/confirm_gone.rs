@@ -1,4 +1,4 @@
-//! Looks once more whether everything is gone. A machine that turns up now is remembered, and the next pass ends it.
+//! Looks once more whether everything is gone. A VM that turns up now is remembered, and the next pass ends it.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +20,7 @@ impl ConfirmGone {
         ConfirmGone { serverless: Arc::clone(serverless) }
     }
 
-    /// The services and the machines that are there again, or still.
+    /// The services and the VMs that are there again, or still.
     async fn look(
         &self,
         op: &Operation<Delete>,
@@ -73,7 +73,7 @@ impl Step<Delete> for ConfirmGone {
         }
         let reason = match late.first() {
             Some(service) => format!("service {service} has turned up"),
-            None => "machines have turned up".to_owned(),
+            None => "VMs have turned up".to_owned(),
         };
         op.state.twins.extend(late);
         op.state.machines.extend(left);

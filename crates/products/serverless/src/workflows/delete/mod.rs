@@ -1,4 +1,4 @@
-//! `serverless.delete`: marks the document of a runtime, removes its service and its machines, makes sure that they
+//! `serverless.delete`: marks the document of a runtime, removes its service and its VMs, makes sure that they
 //! are gone, and only then forgets them. What is missing already is no obstacle.
 
 mod confirm_gone;
@@ -33,7 +33,7 @@ pub struct Params {
     /// The service of the runtime. Nothing where the document names none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service: Option<i32>,
-    /// The machines that the document names.
+    /// The VMs that the document names.
     #[serde(default)]
     pub machines: BTreeSet<i32>,
     /// The token of the operation that made the runtime, where it was one of ours.
@@ -51,13 +51,13 @@ pub struct State {
     /// Services that carry the same name, because OneFlow made the runtime twice.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     twins: BTreeSet<i32>,
-    /// Every machine that was ever seen.
+    /// Every VM that was ever seen.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub machines: BTreeSet<i32>,
-    /// Whose document it is: the service and the machines that it names must be that user's.
+    /// Whose document it is: the service and the VMs that it names must be that user's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     owner: Option<i32>,
-    /// Whether all machines have been looked for.
+    /// Whether all VMs have been looked for.
     #[serde(default)]
     surveyed: bool,
     #[serde(default)]
@@ -69,7 +69,7 @@ pub struct State {
 
 impl Workflow for Delete {
     const KIND: &'static str = DELETE;
-    const ABOUT: &'static str = "Removes a serverless runtime from OpenNebula.";
+    const ABOUT: &'static str = "Deletes a serverless runtime from OpenNebula.";
     type Params = Params;
     type State = State;
     type Input = Input;

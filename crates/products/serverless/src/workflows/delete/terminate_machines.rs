@@ -1,4 +1,4 @@
-//! Terminates the machines that outlived their service.
+//! Terminates the VMs that outlived their service.
 
 use engine::prelude::*;
 
@@ -23,7 +23,7 @@ const WATCHED: &str = "terminate_machines.watched";
 
 #[async_trait]
 impl Step<Delete> for TerminateMachines {
-    named!("terminate_machines", "Terminating machines that are left");
+    named!("terminate_machines", "Terminating VMs that are left");
 
     fn driver(&self) -> Option<&'static str> {
         Some(OPENNEBULA)

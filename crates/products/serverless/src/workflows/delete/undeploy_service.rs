@@ -1,4 +1,4 @@
-//! Has OneFlow remove the service. Whatever machines can be found are remembered before that: OneFlow is known to
+//! Has OneFlow remove the service. Whatever VMs can be found are remembered before that: OneFlow is known to
 //! forget them.
 
 use engine::prelude::*;

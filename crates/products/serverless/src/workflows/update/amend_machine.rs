@@ -1,4 +1,4 @@
-//! Tells every machine where it should be now, and the scheduler to look for a place again.
+//! Tells every VM where it should be now, and the scheduler to look for a place again.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ pub(crate) struct AmendMachine {
     serverless: Arc<Serverless>,
 }
 
-/// The machines that know it.
+/// The VMs that know it.
 #[derive(Default, Serialize, Deserialize)]
 struct InformedMachines(BTreeSet<FunctionRole>);
 
@@ -57,7 +57,7 @@ impl Step<Update> for AmendMachine {
                 match nebula.act(&credentials, change.machine, VmAction::Resched).await {
                     Ok(()) => {}
                     Err(error) if error.may_heal() => return Err(stop(op, FAILED, error)),
-                    // It needs a right that owners of machines rarely have.
+                    // It needs a right that owners of VMs rarely have.
                     Err(error) => {
                         let role = change.role.as_str();
                         op.state.warnings.insert(format!("{role} was not scheduled again: {error}"));

@@ -29,12 +29,12 @@ pub struct FunctionChange {
     pub disk: Option<FromTo<u32>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<FromTo<DesiredPlacement>>,
-    /// The machine is in an error state, and why: it is recovered, and nothing else is done.
+    /// The VM is in an error state, and why: it is recovered, and nothing else is done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recover: Option<String>,
 }
 
-/// The attributes of a machine that say where it should be. Nothing leaves an attribute as it is.
+/// The attributes of a VM that say where it should be. Nothing leaves an attribute as it is.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct DesiredPlacement {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -75,7 +75,7 @@ impl FunctionChange {
     }
 }
 
-/// Whether a machine has that capacity.
+/// Whether a VM has that capacity.
 pub(crate) fn has(machine: &VirtualMachine, capacity: Capacity) -> bool {
     let seen = ObservedFunction::of(machine);
     capacity.cpu.is_none_or(|cpu| seen.cpu == Some(cpu))
@@ -92,7 +92,7 @@ pub(crate) fn words(capacity: Capacity) -> String {
 const DEVICE_INFO: AttributeName = AttributeName::of("DEVICE_INFO");
 
 impl DesiredPlacement {
-    /// What a machine has of those attributes that are about to change. What it does not have is empty.
+    /// What a VM has of those attributes that are about to change. What it does not have is empty.
     pub(crate) fn of(machine: &VirtualMachine, about: &DesiredPlacement) -> DesiredPlacement {
         let user = &machine.user_template;
         let attribute = |name| user.get(name).unwrap_or_default().to_owned();
@@ -114,7 +114,7 @@ impl DesiredPlacement {
         *self == DesiredPlacement::default()
     }
 
-    /// As it is written into a machine. All of it was checked when it came in, or was there before.
+    /// As it is written into a VM. All of it was checked when it came in, or was there before.
     pub(crate) fn template(&self) -> NebulaTemplate {
         let mut template = NebulaTemplate::new();
         let attributes = [(SCHEDULING[0].1, &self.rank), (SCHEDULING[1].1, &self.requirements)];

@@ -1,4 +1,4 @@
-//! `serverless.update`: gives the machines of a runtime another capacity, a larger disk or another place, and writes
+//! `serverless.update`: gives the VMs of a runtime another capacity, a larger disk or another place, and writes
 //! it down. What was changed is put back if a later change is refused, as far as that is possible.
 
 mod amend_machine;

@@ -77,7 +77,7 @@ fn check_name(new: Option<&String>) -> Result<(), RuntimeError> {
     Err(RuntimeError::invalid(message))
 }
 
-/// Only a machine that runs can be changed. Says why one has to be recovered in place of that.
+/// Only a VM that runs can be changed. Says why one has to be recovered in place of that.
 fn gate(
     runtime: &ServerlessRuntime,
     role: FunctionRole,
@@ -150,7 +150,7 @@ fn merged(runtime: &ServerlessRuntime, spec: &Spec) -> Vec<(&'static str, Member
     ["SCHEDULING", "DEVICE_INFO"].into_iter().filter_map(merge).collect()
 }
 
-/// What that means for the machines.
+/// What that means for the VMs.
 fn place(
     blocks: &[(&'static str, Members)],
     settings: &ServerlessSettings,

@@ -1,4 +1,4 @@
-//! Asks OpenNebula to try a machine in an error state again, as callers expect it from an update, and refuses the update.
+//! Asks OpenNebula to try a VM in an error state again, as callers expect it from an update, and refuses the update.
 
 use engine::prelude::*;
 use opennebula::{NebulaError, Recovery};
@@ -14,7 +14,7 @@ pub(crate) struct RecoverMachine {
     serverless: Arc<Serverless>,
 }
 
-/// It is never made again: the machine may be on its way already.
+/// It is never made again: the VM may be on its way already.
 const CALL: &str = "recover_machine.asked";
 
 impl RecoverMachine {
@@ -45,7 +45,7 @@ pub(crate) fn on_an_error_state(role: FunctionRole) -> String {
 
 #[async_trait]
 impl Step<Update> for RecoverMachine {
-    named!("recover_machine", "Recovering a machine in an error state");
+    named!("recover_machine", "Recovering a VM in an error state");
 
     fn driver(&self) -> Option<&'static str> {
         Some(OPENNEBULA)

@@ -44,7 +44,7 @@ impl Step<Update> for ReportRuntime {
             Err(runtime_error) => return Err(refuse(op, runtime_error)),
         };
         for role in FunctionRole::ALL {
-            // A machine that is on its way back is not new.
+            // A VM that is on its way back is not new.
             if runtime.state(role) == Some(RuntimeState::Pending) {
                 runtime.set_state(role, RuntimeState::Updating);
             }

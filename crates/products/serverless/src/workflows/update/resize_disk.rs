@@ -1,4 +1,4 @@
-//! Makes the first disk of every machine larger. A disk never shrinks, so this cannot be taken back.
+//! Makes the first disk of every VM larger. A disk never shrinks, so this cannot be taken back.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ pub(crate) struct ResizeDisk {
     serverless: Arc<Serverless>,
 }
 
-/// The machines for which OpenNebula has accepted the new size.
+/// The VMs for which OpenNebula has accepted the new size.
 #[derive(Default, Serialize, Deserialize)]
 struct ResizedDisks(BTreeSet<FunctionRole>);
 

@@ -1,4 +1,4 @@
-//! Gives every machine its new capacity, waits until it runs again, and looks whether it really has it: a host may
+//! Gives every VM its new capacity, waits until it runs again, and looks whether it really has it: a host may
 //! refuse what OpenNebula has accepted.
 
 use std::collections::BTreeSet;
@@ -22,7 +22,7 @@ pub(crate) struct ResizeMachine {
     serverless: Arc<Serverless>,
 }
 
-/// The machines for which OpenNebula has accepted the new capacity.
+/// The VMs for which OpenNebula has accepted the new capacity.
 #[derive(Default, Serialize, Deserialize)]
 struct ResizedMachines(BTreeSet<FunctionRole>);
 
@@ -30,7 +30,7 @@ impl Fact for ResizedMachines {
     const KEY: &'static str = "resize_machine.accepted";
 }
 
-/// Since when the old capacity is being put back, and for which machines it has been accepted.
+/// Since when the old capacity is being put back, and for which VMs it has been accepted.
 #[derive(Serialize, Deserialize)]
 struct Back {
     since: Timestamp,
@@ -42,7 +42,7 @@ impl Fact for Back {
 }
 
 const FAILED: &str = "Failed to resize Serverless Runtime Function VM capacity";
-/// How long a machine has been on its way to its new capacity, and to its old one.
+/// How long a VM has been on its way to its new capacity, and to its old one.
 const WATCHED: &str = "resize_machine.watched";
 const BACK_WATCHED: &str = "resize_machine.back_watched";
 
@@ -107,7 +107,7 @@ impl ResizeMachine {
     }
 }
 
-/// Goes on once the machine runs, and not for ever.
+/// Goes on once the VM runs, and not for ever.
 pub(crate) fn settled(
     serverless: &Serverless,
     op: &mut Operation<Update>,
@@ -137,7 +137,7 @@ pub(crate) fn settled(
 
 #[async_trait]
 impl Step<Update> for ResizeMachine {
-    named!("resize_machine", "Resizing the machines");
+    named!("resize_machine", "Resizing the VMs");
 
     fn driver(&self) -> Option<&'static str> {
         Some(OPENNEBULA)

@@ -239,6 +239,13 @@ impl Pad {
         self.customer.launch(&format!("launch-{number}"), &order, launch_end)
     }
 
+    /// A launch that is not made from the usual request.
+    #[track_caller]
+    pub(crate) fn launch_as(&self, order: &Value, launch_end: LaunchEnd) -> Ticket {
+        let number = self.launched.fetch_add(1, Ordering::SeqCst);
+        self.customer.launch(&format!("launch-{number}"), order, launch_end)
+    }
+
     /// Asks for the end of a machine.
     #[track_caller]
     pub(crate) fn end(&self, instance: &str) {
@@ -270,6 +277,13 @@ impl Pad {
         let counts = ["compose", "key_pair", "instance"].map(|kind| (made(url, kind), stands(url, kind)));
         let expected = [(all, lucky), (all, lucky), (2 * all, 2 * lucky)];
         assert_eq!(counts, expected, "composes, keys and instances, made and standing, {when}");
+        self.judge_notices(tickets, when);
+    }
+
+    /// Insists that others were told of each launch once, and waits until nothing is under way.
+    #[track_caller]
+    pub(crate) fn judge_notices(&self, tickets: &[Ticket], when: &str) {
+        let url = &self.sandbox.url;
         for ticket in tickets {
             let event =
                 if ticket.launch_end == LaunchEnd::Lucky { "launch-success" } else { "launch-failed" };
