@@ -1,5 +1,6 @@
 //! A declaration as a plan of the engine.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use engine::secret::SecretString;
@@ -25,7 +26,14 @@ impl Workflow for DeclaredWorkflow {
     const ABOUT: &'static str = "A workflow that was declared at run time.";
     type Params = DeclaredParams;
     type State = ();
-    type Input = ();
+    type Input = Pass;
+}
+
+/// What the steps of one pass share, so that not every call reads it again.
+#[derive(Default)]
+pub struct Pass {
+    /// What the steps so far said, by their names.
+    pub(crate) facts: BTreeMap<String, Map<String, Value>>,
 }
 
 /// What all declared steps of a process share.

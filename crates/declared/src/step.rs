@@ -50,6 +50,23 @@ impl HttpStep {
         Ok(op.recall_as(&self.declared.name)?.unwrap_or_default())
     }
 
+    /// Later steps are told what this one said.
+    fn share(&self, op: &mut Op, kept: &StepFact) {
+        if !kept.facts.is_empty() {
+            op.input.facts.insert(self.declared.name.clone(), kept.facts.clone());
+        }
+    }
+
+    /// An undo has no pass before it that collected what the steps said.
+    fn recall_earlier(&self, op: &mut Op) -> Result<(), Halt> {
+        op.input.facts.clear();
+        for name in &self.version.names[..self.index] {
+            let kept = op.recall_as::<StepFact>(name)?.filter(|kept| !kept.facts.is_empty());
+            op.input.facts.extend(kept.map(|kept| (name.clone(), kept.facts)));
+        }
+        Ok(())
+    }
+
     async fn call(
         &self,
         op: &Op,
@@ -83,17 +100,11 @@ impl HttpStep {
         key: &str,
     ) -> Result<Vec<u8>, Halt> {
         let id = op.id.to_string();
-        let before = &self.version.names[..self.index];
-        let mut earlier: Vec<(&str, StepFact)> = Vec::new();
-        for name in before {
-            if let Some(kept) = op.recall_as::<StepFact>(name)? {
-                earlier.push((name, kept));
-            }
-        }
-        let facts = earlier.iter().filter(|(_, kept)| !kept.facts.is_empty());
-        let facts = facts.map(|(name, kept)| (*name, &kept.facts)).collect();
+        let earlier = op.input.facts.iter().filter(|(name, _)| **name != self.declared.name);
+        let facts = earlier.map(|(name, facts)| (name.as_str(), facts)).collect();
         let payload = kept.signal.as_ref().and_then(|key| Some((key, op.signalled(&signal_key(&id, key))?)));
         let opened = self.opened(op)?;
+        // Sealed anew for every call: a service refuses two equal requests of one second as a replay.
         let token = op.seal(&SecretString::from(signal_right(&id)));
         let version = &self.version;
         let is_sealed = |name: &str| version.params.is_write_only(name);
@@ -213,6 +224,7 @@ impl Step<DeclaredWorkflow> for HttpStep {
 
     async fn run(&self, op: &mut Op) -> Outcome {
         let mut kept = self.kept(op)?;
+        self.share(op, &kept);
         if kept.is_done {
             return match kept.skipped {
                 Some(reason) => Ok(Done::Unneeded { reason: reason.into() }),
@@ -230,6 +242,7 @@ impl Step<DeclaredWorkflow> for HttpStep {
                 kept.secrets.extend(secrets.0.iter().map(|(key, secret)| (key.clone(), op.seal(secret))));
                 (kept.progress, kept.signal) = (None, None);
                 op.remember_as(&self.declared.name, &kept)?;
+                self.share(op, &kept);
                 done()
             }
             StepAnswer::Skip { reason } => {
@@ -250,6 +263,7 @@ impl Step<DeclaredWorkflow> for HttpStep {
         }
         let kept = self.kept(op)?;
         let attempt = op.tries(&self.declared.name, true) + 1;
+        self.recall_earlier(op)?;
         let answer = self.call(op, Action::Undo, &kept, attempt).await?;
         match answer.map_err(|error| self.unanswered(error, Action::Undo))? {
             StepAnswer::Done { .. } | StepAnswer::Skip { .. } => done(),

@@ -160,6 +160,35 @@ async fn a_wait_is_polled_and_shows_its_progress_and_a_skip_its_reason() {
 }
 
 #[tokio::test]
+async fn every_call_tells_what_all_steps_before_it_said_in_later_passes_and_in_an_undo_too() {
+    let service = StepService::start().await;
+    service
+        .next("create", Instead::Answer(json!({"outcome": "wait", "after": "5ms", "facts": {"id": "db-7"}})));
+    service.next("run finish", Instead::Answer(json!({"outcome": "fail", "reason": "no"})));
+    let test_engine = open(&service).await;
+    let id = submit(&test_engine).await;
+    assert_eq!(test_engine.finished(id).await.shown.summary.phase, Phase::Undone);
+    let names = |facts: &Value| facts.as_object().unwrap().keys().cloned().collect::<Vec<_>>().join(" ");
+    let told: Vec<(String, String)> =
+        service.trace().into_iter().zip(service.calls().iter().map(|call| names(&call["facts"]))).collect();
+    let told: Vec<(&str, &str)> = told.iter().map(|(call, names)| (call.as_str(), names.as_str())).collect();
+    assert_eq!(
+        told,
+        [
+            ("run reserve", ""),
+            ("run look", "reserve"),
+            ("run create", "look reserve"),
+            ("run create", "look reserve"),
+            ("run finish", "create look reserve"),
+            ("undo finish", "create look reserve"),
+            ("undo create", "look reserve"),
+            ("undo reserve", ""),
+        ]
+    );
+    test_engine.close().await;
+}
+
+#[tokio::test]
 async fn a_signal_ends_a_wait_whenever_it_comes_and_reaches_no_other_operation() {
     let (test_engine, declarations, _) = world().await;
     let service = StepService::start().await;
