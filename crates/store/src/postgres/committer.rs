@@ -201,9 +201,13 @@ impl CommitQueue {
 
     /// Everything that is queued, up to a limit, with no operation and no touched resource twice.
     async fn gather(&mut self) -> Option<Vec<Job>> {
-        let first = match self.waiting.pop_front() {
-            Some(job) => job,
-            None => self.jobs.recv().await?,
+        let first = if let Some(job) = self.waiting.pop_front() {
+            job
+        } else {
+            let job = self.jobs.recv().await?;
+            // On a busy machine, other operations that are ready to run add their writes to the same commit.
+            tokio::task::yield_now().await;
+            job
         };
         let mut weight = first.work.weight();
         let mut seen: HashSet<Uuid> = first.work.operation().into_iter().collect();
