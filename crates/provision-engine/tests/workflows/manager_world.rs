@@ -1,8 +1,8 @@
 //! Infrastructure Manager of the sandbox as a test sees it: its objects, its faults, and runtimes that are there before.
 
 use ::infrastructure_manager::{
-    Creation, KymaResource, ObservedRuntime, Patch, PatchedRuntime, RuntimeResource, RuntimeResources,
-    RuntimeState, WriteMode,
+    Creation, KymaResource, KymaState, ObservedRuntime, Patch, PatchedRuntime, RuntimeResource,
+    RuntimeResources, RuntimeState, WriteMode,
 };
 use ::runtimes::model::InstanceRecord;
 use serde_json::{Value, json};
@@ -87,10 +87,12 @@ impl<'a> ManagerWorld<'a> {
         self.world.as_manager_admin(method, &path).await
     }
 
-    /// Lets the work on the runtime come to its end.
+    /// Lets the work on the runtime, and on its Kyma resource if it has one, come to its end.
     async fn until_ready(&self, name: &str) {
         for _ in 0..10 {
-            if self.get(name).await.state == Some(RuntimeState::Ready) {
+            let kyma = self.resources.kyma(name).await.unwrap();
+            let is_kyma_ready = kyma.is_none_or(|kyma| kyma.state == Some(KymaState::Ready));
+            if is_kyma_ready && self.get(name).await.state == Some(RuntimeState::Ready) {
                 return;
             }
             self.advance(1000).await;

@@ -58,6 +58,9 @@ pub(super) struct Controller {
     pub(super) delays: ManagerDelays,
     due: BTreeSet<(OffsetDateTime, u64, Task)>,
     last: u64,
+    /// The next look at each object, by its time and number. A controller looks at what is there then, so a later look
+    /// that was scheduled before it is dropped, as in the queue of a real one.
+    next_looks: HashMap<ObjectKey, (OffsetDateTime, u64)>,
     /// Updates whose Pending no client has seen: they do not end before, so that a client that looks often enough
     /// always sees that they began.
     unseen: HashMap<ObjectKey, (OffsetDateTime, i64)>,
@@ -68,6 +71,14 @@ impl Controller {
     pub(super) fn schedule(&mut self, at: OffsetDateTime, task: Task) {
         self.last += 1;
         self.due.insert((at, self.last, task));
+    }
+
+    fn schedule_look(&mut self, at: OffsetDateTime, key: &ObjectKey) {
+        if self.next_looks.get(key).is_some_and(|(sooner, _)| *sooner <= at) {
+            return;
+        }
+        self.schedule(at, Task::TakeUp(key.clone()));
+        self.next_looks.insert(key.clone(), (at, self.last));
     }
 
     pub(super) fn schedule_when_seen(&mut self, at: OffsetDateTime, key: ObjectKey, generation: i64) {
@@ -85,8 +96,15 @@ impl Controller {
     }
 
     fn pop_due(&mut self, now: OffsetDateTime) -> Option<Task> {
-        let is_due = self.due.first().is_some_and(|(at, ..)| *at <= now);
-        if is_due { self.due.pop_first().map(|(_, _, task)| task) } else { None }
+        while self.due.first().is_some_and(|(at, ..)| *at <= now) {
+            let (at, number, task) = self.due.pop_first()?;
+            let Task::TakeUp(key) = &task else { return Some(task) };
+            if self.next_looks.get(key) == Some(&(at, number)) {
+                self.next_looks.remove(key);
+                return Some(task);
+            }
+        }
+        None
     }
 
     /// A client has changed an object; None for one that is new.
@@ -114,7 +132,7 @@ impl Controller {
                 wait_ms = fault.lasts_ms.unwrap_or(3_600_000);
             }
         }
-        self.schedule(later(now, wait_ms), Task::TakeUp(key.clone()));
+        self.schedule_look(later(now, wait_ms), key);
     }
 }
 
@@ -144,7 +162,7 @@ pub(super) fn settle(
         let mut work = ObjectWork { controller, store, outside, key, object, now };
         match (&task, key.kind) {
             (Task::TakeUp(_), KubeKind::Kyma) => kyma_work::take_up(&mut work),
-            (Task::Finish(..), KubeKind::Kyma) => kyma_work::finish(&mut work),
+            (Task::Finish(_, generation), KubeKind::Kyma) => kyma_work::finish(&mut work, *generation),
             (Task::TakeUp(_), _) => runtime_work::take_up(&mut work),
             (Task::Finish(_, generation), _) => runtime_work::finish(&mut work, *generation),
         }

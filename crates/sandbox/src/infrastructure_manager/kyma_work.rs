@@ -33,7 +33,11 @@ pub(super) fn take_up(work: &mut ObjectWork<'_>) {
     work.controller.schedule(at, Task::Finish(work.key.clone(), generation));
 }
 
-pub(super) fn finish(work: &mut ObjectWork<'_>) {
+/// Every generation is taken up, and then has an end of its own: that of a creation does not end a deletion.
+pub(super) fn finish(work: &mut ObjectWork<'_>, generation: i64) {
+    if work.generation() != generation {
+        return;
+    }
     if work.is_being_deleted() {
         work.outside.ledger.take_back(KYMA, &work.key.name);
         work.remove_finalizer(FINALIZER);

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use ::infrastructure_manager::{
-    AppliedChange, Creation, Patch, PatchedRuntime, Readiness, RuntimeResources, WriteMode, classify,
+    AppliedChange, Creation, KymaResource, Patch, PatchedRuntime, Readiness, RuntimeResources, WriteMode,
+    classify,
 };
 use client_tests::TestSandbox;
 use http_client::DriverError;
@@ -110,6 +111,45 @@ async fn a_kubeconfig_that_is_replaced_is_absent_for_a_while() {
     arm(&fixture, json!({"kind": "kubeconfig_rotating"})).await;
     assert!(resources.kubeconfig(NAME).await.unwrap().is_none());
     assert!(resources.kubeconfig(NAME).await.unwrap().is_some());
+}
+
+/// Changes the channel of the Kyma resource, as an operator could.
+async fn change_channel(fixture: &TestSandbox) {
+    let kubeconfig = fixture.client.get(fixture.url("/infrastructure-manager/kubeconfig"));
+    let kubeconfig = kubeconfig.send().await.unwrap().text().await.unwrap();
+    let token = kubeconfig.split("token: \"").nth(1).unwrap().trim().trim_end_matches('"');
+    let path = "apis/operator.kyma-project.io/v1beta2/namespaces/kcp-system/kymas";
+    let call = fixture.client.patch(fixture.url(&format!("/infrastructure-manager/{path}/{NAME}")));
+    let call = call.bearer_auth(token).header("content-type", "application/merge-patch+json");
+    let answer = call.body(json!({"spec": {"channel": "fast"}}).to_string()).send().await.unwrap();
+    assert_eq!(answer.status(), 200);
+}
+
+/// Whatever was going on with the resource when its deletion began.
+#[tokio::test]
+async fn a_deletion_of_a_kyma_resource_that_hangs_is_ended_by_no_earlier_work() {
+    for delay in ["kyma_ms", "take_up_ms"] {
+        let fixture = TestSandbox::new().await;
+        let resources = resources(&fixture, "admin").await;
+        fixture.put("/infrastructure-manager/delays", &json!({"kyma_ms": 60_000})).await;
+        let (name, spec) = (NAME.to_owned(), json!({"channel": "regular"}));
+        let kyma = KymaResource { name, labels: [].into(), annotations: [].into(), spec };
+        resources.apply_kyma(&kyma).await.unwrap();
+        // Lifecycle Manager has begun: it has its finalizer.
+        assert_eq!(resources.kyma(NAME).await.unwrap().unwrap().finalizers.len(), 1, "{delay}");
+        if delay == "take_up_ms" {
+            fixture.put("/infrastructure-manager/delays", &json!({delay: 60_000})).await;
+            change_channel(&fixture).await;
+        }
+        arm(&fixture, json!({"kind": "kyma_deletion_hangs"})).await;
+        resources.delete_kyma(NAME).await.unwrap();
+        for _ in 0..4 {
+            fixture.post("/clock", &json!({"advance_ms": 60_000})).await;
+            let left = resources.kyma(NAME).await.unwrap();
+            assert!(left.is_some_and(|left| left.deletion_timestamp.is_some()), "{delay}: it is gone");
+        }
+        assert_eq!(standing(&fixture, "kyma").await, (1, 1), "{delay}");
+    }
 }
 
 #[tokio::test]
