@@ -22,8 +22,9 @@ use crate::plan::Plan;
 use crate::registry::{Registry, WorkflowInfo, sealing_context};
 use crate::secret::{Sealer, SharedRing};
 use crate::store::{
-    ControlRequest, EndedOperations, OperationDetail, OperationQuery, Receipt, ResourcePage, ResourceQuery,
-    ResourceRow, SavedOperation, SavedReader, SignalLimit, Stats, Store, StoreError, Summary, Total, Write,
+    ControlRequest, EndedOperations, LabelQuery, OperationDetail, OperationQuery, Receipt, ResourcePage,
+    ResourceQuery, ResourceRow, SavedOperation, SavedReader, SignalLimit, Stats, Store, StoreError, Summary,
+    Total, Write,
 };
 use crate::worker::Worker;
 use crate::workflow::Workflow;
@@ -244,6 +245,11 @@ impl Engine {
 
     pub async fn resources(&self, query: &ResourceQuery) -> Result<ResourcePage, StoreError> {
         self.worker.engine_context.store.resources(query).await
+    }
+
+    /// How many resources have each of these values of a label, counted at one moment.
+    pub async fn label_counts(&self, query: &LabelQuery) -> Result<BTreeMap<String, u64>, StoreError> {
+        self.worker.engine_context.store.label_counts(query).await
     }
 
     /// What seals and opens the secrets in the record of a resource and in the operations on it.

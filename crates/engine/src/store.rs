@@ -6,6 +6,7 @@ mod saved;
 mod signal;
 mod totals;
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -18,7 +19,9 @@ use crate::event::Event;
 use crate::ids::{NodeId, OperationId};
 use crate::phase::{Phase, PhaseVerb};
 pub use memory::{MemoryStore, QUEUED};
-pub use resource::{Expect, RecordUpdate, ResourcePage, ResourceQuery, ResourceRow, ResourceWrite, Touch};
+pub use resource::{
+    Expect, LabelQuery, RecordUpdate, ResourcePage, ResourceQuery, ResourceRow, ResourceWrite, Touch,
+};
 pub use saved::{
     RowKey, SavedEvent, SavedOperation, SavedReader, SealedColumn, SealedPage, SealedRow, SealedStore,
     SealedWriter,
@@ -68,6 +71,10 @@ pub trait Store: Send + Sync + 'static {
 
     /// One query for a page, oldest first.
     async fn resources(&self, query: &ResourceQuery) -> Result<ResourcePage, StoreError>;
+
+    /// How many resources have each of these values of a label, all of them as they are at one moment. A value that none
+    /// has is not in the answer.
+    async fn label_counts(&self, query: &LabelQuery) -> Result<BTreeMap<String, u64>, StoreError>;
 
     /// How many operations fit, by workflow and phase, among the newest `limit` that do.
     async fn totals(&self, query: &OperationQuery) -> Result<Vec<Total>, StoreError> {

@@ -28,13 +28,14 @@ mod tests;
 mod tls;
 mod work;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use engine::store::{
-    Claims, ControlRequest, EndedOperations, OperationDetail, OperationQuery, Receipt, ResourcePage,
-    ResourceQuery, ResourceRow, Stats, Store, StoreError, Summary, Total, Write,
+    Claims, ControlRequest, EndedOperations, LabelQuery, OperationDetail, OperationQuery, Receipt,
+    ResourcePage, ResourceQuery, ResourceRow, Stats, Store, StoreError, Summary, Total, Write,
 };
 use engine::{Event, NodeId, OperationId, Timestamp};
 use tokio::sync::Notify;
@@ -169,6 +170,10 @@ impl Store for PostgresStore {
 
     async fn resources(&self, query: &ResourceQuery) -> Result<ResourcePage, StoreError> {
         resource_list::page(&self.resources, query).await
+    }
+
+    async fn label_counts(&self, query: &LabelQuery) -> Result<BTreeMap<String, u64>, StoreError> {
+        resource_list::label_counts(&self.resources, query).await
     }
 
     async fn totals(&self, query: &OperationQuery) -> Result<Vec<Total>, StoreError> {

@@ -17,6 +17,7 @@ mod statements;
 mod tests;
 mod writer;
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -24,8 +25,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use engine::store::{
-    Claims, ControlRequest, EndedOperations, OperationDetail, OperationQuery, Receipt, ResourcePage,
-    ResourceQuery, ResourceRow, Stats, Store, StoreError, Summary, Total, Write,
+    Claims, ControlRequest, EndedOperations, LabelQuery, OperationDetail, OperationQuery, Receipt,
+    ResourcePage, ResourceQuery, ResourceRow, Stats, Store, StoreError, Summary, Total, Write,
 };
 use engine::{Event, NodeId, OperationId, Timestamp};
 use rusqlite::params;
@@ -129,6 +130,11 @@ impl Store for SqliteStore {
     async fn resources(&self, query: &ResourceQuery) -> Result<ResourcePage, StoreError> {
         let query = query.clone();
         self.readers.run(move |db| resource_list::page(db, &query)).await
+    }
+
+    async fn label_counts(&self, query: &LabelQuery) -> Result<BTreeMap<String, u64>, StoreError> {
+        let query = query.clone();
+        self.readers.run(move |db| resource_list::label_counts(db, &query)).await
     }
 
     async fn totals(&self, query: &OperationQuery) -> Result<Vec<Total>, StoreError> {

@@ -19,7 +19,7 @@ use tokio::sync::Notify;
 use self::people::People;
 use self::resources::Resources;
 use super::{
-    Claims, ControlRequest, EndedOperations, OperationDetail, OperationQuery, Ownership, Receipt,
+    Claims, ControlRequest, EndedOperations, LabelQuery, OperationDetail, OperationQuery, Ownership, Receipt,
     ResourcePage, ResourceQuery, ResourceRow, Stats, Store, StoreError, Summary, Write,
 };
 use crate::access::{AuditRow, TokenRow};
@@ -261,6 +261,10 @@ impl Store for MemoryStore {
 
     async fn resources(&self, query: &ResourceQuery) -> Result<ResourcePage, StoreError> {
         Ok(self.tables().resources.page(query))
+    }
+
+    async fn label_counts(&self, query: &LabelQuery) -> Result<BTreeMap<String, u64>, StoreError> {
+        Ok(self.tables().resources.label_counts(query))
     }
 
     async fn history(

@@ -154,6 +154,17 @@ pub struct ResourcePage {
     pub total: Option<u64>,
 }
 
+/// Of which resources the values of one label are counted.
+#[derive(Debug, Clone, Default)]
+pub struct LabelQuery {
+    pub kind: String,
+    pub key: String,
+    /// The values to count.
+    pub values: Vec<String>,
+    /// Also tombstones.
+    pub also_gone: bool,
+}
+
 #[cfg(test)]
 mod tests {
     use uuid::Uuid;

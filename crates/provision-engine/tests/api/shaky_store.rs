@@ -1,12 +1,13 @@
 //! A store in memory that can be told not to answer.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
 use std::time::Duration;
 
 use engine::prelude::async_trait;
 use engine::store::{
-    Claims, ControlRequest, EndedOperations, MemoryStore, OperationDetail, OperationQuery, Receipt,
-    ResourcePage, ResourceQuery, ResourceRow, Stats, Store, StoreError, Summary, Write,
+    Claims, ControlRequest, EndedOperations, LabelQuery, MemoryStore, OperationDetail, OperationQuery,
+    Receipt, ResourcePage, ResourceQuery, ResourceRow, Stats, Store, StoreError, Summary, Write,
 };
 use engine::{
     AccessStore, AdminChange, AuditRow, DraftRow, Event, NodeId, OperationId, PeopleStore, ProofKind,
@@ -123,6 +124,10 @@ impl Store for ShakyStore {
         // By the time that an answer arrives, others have asked too.
         tokio::task::yield_now().await;
         found
+    }
+    async fn label_counts(&self, query: &LabelQuery) -> Result<BTreeMap<String, u64>, StoreError> {
+        self.ask(false).await?;
+        self.inner.label_counts(query).await
     }
     async fn history(
         &self,

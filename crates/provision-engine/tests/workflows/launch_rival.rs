@@ -1,13 +1,14 @@
 //! A store in which another client writes a record just after it was read.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use engine::store::{
-    Claims, ControlRequest, EndedOperations, Expect, MemoryStore, OperationDetail, OperationQuery, Receipt,
-    RecordUpdate, ResourcePage, ResourceQuery, ResourceRow, ResourceWrite, Stats, Store, StoreError, Summary,
-    Write,
+    Claims, ControlRequest, EndedOperations, Expect, LabelQuery, MemoryStore, OperationDetail,
+    OperationQuery, Receipt, RecordUpdate, ResourcePage, ResourceQuery, ResourceRow, ResourceWrite, Stats,
+    Store, StoreError, Summary, Write,
 };
 use engine::{Event, NodeId, OperationId, Timestamp};
 use tokio::sync::Notify;
@@ -88,6 +89,10 @@ impl Store for Rival {
 
     async fn resources(&self, query: &ResourceQuery) -> Result<ResourcePage, StoreError> {
         self.inner.resources(query).await
+    }
+
+    async fn label_counts(&self, query: &LabelQuery) -> Result<BTreeMap<String, u64>, StoreError> {
+        self.inner.label_counts(query).await
     }
 
     async fn history(

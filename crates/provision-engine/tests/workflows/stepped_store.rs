@@ -4,6 +4,7 @@
 //! one, so a race is found always or never. A switch away from a caller that could go on is a preemption; a test says
 //! how many there may be, which bounds the number of schedules.
 
+use std::collections::BTreeMap;
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
@@ -13,8 +14,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use engine::store::{
-    Claims, ControlRequest, EndedOperations, MemoryStore, OperationDetail, OperationQuery, Receipt,
-    ResourcePage, ResourceQuery, ResourceRow, Stats, Store, StoreError, Summary, Write,
+    Claims, ControlRequest, EndedOperations, LabelQuery, MemoryStore, OperationDetail, OperationQuery,
+    Receipt, ResourcePage, ResourceQuery, ResourceRow, Stats, Store, StoreError, Summary, Write,
 };
 use engine::{Clock, Event, NodeId, OperationId, Timestamp};
 use tokio::sync::Notify;
@@ -233,6 +234,10 @@ impl Store for SteppedStore {
 
     async fn resources(&self, query: &ResourceQuery) -> Result<ResourcePage, StoreError> {
         self.turn().await.resources(query).await
+    }
+
+    async fn label_counts(&self, query: &LabelQuery) -> Result<BTreeMap<String, u64>, StoreError> {
+        self.turn().await.label_counts(query).await
     }
 
     async fn history(

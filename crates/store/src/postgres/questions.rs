@@ -95,6 +95,10 @@ pub(super) const SIZES: &str = "
             where r.kind = $1 and r.gone_at is null and r.workflow = a.workflow and r.phase = a.phase limit $6
         ) as few
     ) as s";
+/// One statement sees one moment, so what changes its value meanwhile counts once.
+pub(super) const LABEL_COUNTS: &str = "
+    select value, count(*) from resource_labels
+    where kind = $1 and gone = any($2::bool[]) and key = $3 and value = any($4::text[]) group by value";
 pub(super) const STATS: &str = concat!(
     "select
         (select count(*) from (select 1 from operations where owner is not null limit $2) as a),

@@ -1,6 +1,8 @@
 //! Reading the records of resources.
 
-use engine::store::{ResourcePage, ResourceQuery, ResourceRow, StoreError};
+use std::collections::BTreeMap;
+
+use engine::store::{LabelQuery, ResourcePage, ResourceQuery, ResourceRow, StoreError};
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 
@@ -10,7 +12,7 @@ use crate::resource_search::{FEW, SearchTerm, Sizes, SqlDialect, search, states}
 use crate::rows::{self, ResourceText};
 
 pub(super) const LISTER: ConnectionRole =
-    ConnectionRole { settings: IN_ORDER, statements: &[sql::RESOURCE, sql::SIZES] };
+    ConnectionRole { settings: IN_ORDER, statements: &[sql::RESOURCE, sql::SIZES, sql::LABEL_COUNTS] };
 
 pub(super) async fn get(line: &Connection, name: &str) -> Result<Option<ResourceRow>, StoreError> {
     line.read(sql::RESOURCE, &[&name]).await?.first().map(|row| resource_row(row, 0)).transpose()
@@ -27,6 +29,16 @@ pub(super) async fn page(line: &Connection, query: &ResourceQuery) -> Result<Res
         rows: rows.map(|row| resource_row(row, 1)).collect::<Result<_, _>>()?,
         total: total.map(|total| u64::from(rows::unsigned(total))),
     })
+}
+
+pub(super) async fn label_counts(
+    line: &Connection,
+    query: &LabelQuery,
+) -> Result<BTreeMap<String, u64>, StoreError> {
+    let gone = if query.also_gone { vec![false, true] } else { vec![false] };
+    let asked: [Param<'_>; 4] = [&query.kind, &gone, &query.key, &query.values];
+    let found = line.read(sql::LABEL_COUNTS, &asked).await?;
+    Ok(found.iter().map(|row| (row.get(0), u64::from(rows::unsigned(row.get(1))))).collect())
 }
 
 async fn sizes(line: &Connection, query: &ResourceQuery) -> Result<Sizes, StoreError> {

@@ -1,6 +1,8 @@
 //! Reading the records of resources.
 
-use engine::store::{ResourcePage, ResourceQuery, ResourceRow, StoreError};
+use std::collections::BTreeMap;
+
+use engine::store::{LabelQuery, ResourcePage, ResourceQuery, ResourceRow, StoreError};
 use rusqlite::types::Value;
 use rusqlite::{Connection, Row, params, params_from_iter};
 use serde_json::json;
@@ -25,6 +27,13 @@ pub(super) fn page(db: &Connection, query: &ResourceQuery) -> Result<ResourcePag
     let total = found.first().and_then(|(total, _)| *total).map(|total| u64::from(rows::unsigned(total)));
     let rows = found.into_iter().filter_map(|(_, row)| row);
     Ok(ResourcePage { rows: rows.map(ResourceText::read).collect::<Result<_, _>>()?, total })
+}
+
+pub(super) fn label_counts(db: &Connection, query: &LabelQuery) -> Result<BTreeMap<String, u64>, StoreError> {
+    let values = json!(query.values).to_string();
+    let asked = params![query.kind, query.also_gone, query.key, values];
+    let found = all(db, sql::LABEL_COUNTS, asked, |row| Ok((row.get(0)?, row.get::<_, i64>(1)?)))?;
+    Ok(found.into_iter().map(|(value, count)| (value, u64::from(rows::unsigned(count)))).collect())
 }
 
 fn sizes(db: &Connection, query: &ResourceQuery) -> Result<Sizes, StoreError> {

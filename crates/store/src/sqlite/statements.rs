@@ -154,6 +154,10 @@ pub(super) const LABEL_SIZE: &str = "
         where kind = ?1 and gone in (0, ?2) and key = ?3 and value in (select value from json_each(?4))
         limit ?5
     )";
+pub(super) const LABEL_COUNTS: &str = "
+    select value, count(*) from resource_labels
+    where kind = ?1 and gone in (0, ?2) and key = ?3 and value in (select value from json_each(?4))
+    group by value";
 pub(super) const STATES_SIZE: &str = "
     select count(*) from (
         select 1 from resources where kind = ?1 and gone_at is null and (workflow, phase) in (
@@ -315,6 +319,7 @@ pub(super) const ALL: &[&str] = &[
     LABEL,
     RESOURCE,
     LABEL_SIZE,
+    LABEL_COUNTS,
     STATES_SIZE,
     OLD_RESOURCES,
     PRUNE_RESOURCE,

@@ -148,7 +148,9 @@ on_every_store! {
     resource_lists:
         every_filter_finds_what_a_plain_look_finds,
         pages_of_resources_have_no_gap_and_no_double,
-        what_is_due_comes_in_the_order_of_its_time;
+        what_is_due_comes_in_the_order_of_its_time,
+        values_of_a_label_are_counted_as_a_plain_look_counts_them,
+        what_changes_its_value_meanwhile_counts_once;
     access:
         a_token_is_found_by_its_digest_until_it_is_removed,
         the_last_admin_token_stays,

@@ -1,7 +1,9 @@
 //! Pages of resources, compared with what a plain filter finds.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use engine::store::{
-    Create, Expect, Finish, Receipt, RecordUpdate, ResourcePage, ResourceQuery, ResourceRow,
+    Create, Expect, Finish, LabelQuery, Receipt, RecordUpdate, ResourcePage, ResourceQuery, ResourceRow,
 };
 use engine::{Phase, Timestamp};
 
@@ -161,6 +163,75 @@ pub(crate) async fn pages_of_resources_have_no_gap_and_no_double(store: &dyn Ful
         let beyond = store.resources(&query).await.unwrap();
         assert_eq!(beyond, ResourcePage { rows: Vec::new(), total: wanted.total });
     }
+}
+
+pub(crate) async fn values_of_a_label_are_counted_as_a_plain_look_counts_them(store: &dyn FullStore) {
+    let all = mixture(store).await;
+    let texts = |values: &[&str]| values.iter().map(|value| (*value).to_owned()).collect::<Vec<_>>();
+    for (kind, key, values) in [
+        ("runtime", "size", texts(&["small", "big", "small", "unknown"])),
+        ("endpoint", "zone", texts(&["a", "b", "c"])),
+        ("runtime", "owner", (0..40).map(|n| format!("owner {n}")).collect()),
+        ("runtime", "size", vec![]),
+        ("runtime", "unknown", texts(&["small"])),
+        ("nothing", "size", texts(&["small"])),
+    ] {
+        for also_gone in [false, true] {
+            let mut wanted = BTreeMap::new();
+            for value in values.iter().collect::<BTreeSet<_>>() {
+                let labels = vec![(key.to_owned(), vec![value.clone()])];
+                let query = ResourceQuery { kind: kind.into(), labels, also_gone, ..Default::default() };
+                let count = all.iter().filter(|known| fits(known, &query)).count() as u64;
+                if count > 0 {
+                    wanted.insert(value.clone(), count);
+                }
+            }
+            let (kind, key, values) = (kind.to_owned(), key.to_owned(), values.clone());
+            let query = LabelQuery { kind, key, values, also_gone };
+            assert_eq!(store.label_counts(&query).await.unwrap(), wanted, "{query:?}");
+        }
+    }
+}
+
+/// A resource has one value at every moment, and every answer is of one moment.
+pub(crate) async fn what_changes_its_value_meanwhile_counts_once(store: &dyn FullStore) {
+    let values = ["waiting", "running", "over"];
+    let query = LabelQuery {
+        kind: "lease".into(),
+        key: "progress".into(),
+        values: values.map(str::to_owned).to_vec(),
+        also_gone: true,
+    };
+    let record = |value: &str| RecordUpdate {
+        kind: "lease".into(),
+        record: String::new(),
+        labels: vec![("progress".into(), value.into())],
+        gone_at: (value == "over").then_some(at(500)),
+        due_at: None,
+    };
+    for n in 0..10 {
+        write(store, resource_write(&n.to_string(), Expect::Absent, Some(record("waiting")))).await;
+    }
+    let changing = async {
+        for (version, value) in (1..).zip(["running", "over", "waiting", "running", "over"]) {
+            for n in 0..10 {
+                let expect = Expect::Version(version);
+                write(store, resource_write(&n.to_string(), expect, Some(record(value)))).await;
+            }
+        }
+    };
+    let counting = async {
+        loop {
+            let counts = store.label_counts(&query).await.unwrap();
+            assert_eq!(counts.values().sum::<u64>(), 10, "{counts:?}");
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::select! {
+        () = changing => {}
+        never = counting => never,
+    }
+    assert_eq!(store.label_counts(&query).await.unwrap(), [("over".to_owned(), 10)].into());
 }
 
 pub(crate) async fn what_is_due_comes_in_the_order_of_its_time(store: &dyn FullStore) {

@@ -1,13 +1,13 @@
 //! The records of resources, in memory.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::clock::Timestamp;
 use crate::ids::OperationId;
 use crate::phase::Phase;
 use crate::store::{
-    Expect, RecordUpdate, ResourcePage, ResourceQuery, ResourceRow, ResourceWrite, RowKey, SealedColumn,
-    SealedRow, StoreError, Touch,
+    Expect, LabelQuery, RecordUpdate, ResourcePage, ResourceQuery, ResourceRow, ResourceWrite, RowKey,
+    SealedColumn, SealedRow, StoreError, Touch,
 };
 
 #[derive(Default)]
@@ -134,6 +134,21 @@ impl Resources {
 
     pub(super) fn get(&self, name: &str) -> Option<ResourceRow> {
         self.by_name.get(name).map(|kept| kept.row.clone())
+    }
+
+    pub(super) fn label_counts(&self, query: &LabelQuery) -> BTreeMap<String, u64> {
+        let is_wanted = |kept: &&StoredResource| {
+            kept.row.kind == query.kind && (query.also_gone || kept.row.gone_at.is_none())
+        };
+        let mut counts = BTreeMap::new();
+        for kept in self.by_name.values().filter(is_wanted) {
+            let has = |value: &String| kept.labels.iter().any(|(key, of)| *key == query.key && of == value);
+            let values: BTreeSet<&String> = query.values.iter().filter(|value| has(value)).collect();
+            for value in values {
+                *counts.entry(value.clone()).or_default() += 1;
+            }
+        }
+        counts
     }
 
     pub(super) fn page(&self, query: &ResourceQuery) -> ResourcePage {

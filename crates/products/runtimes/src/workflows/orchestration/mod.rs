@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::due::{self, Backoff, Handled, Swept};
-use engine::store::{Expect, ResourceQuery, ResourceRow, StoreError};
+use engine::store::{Expect, LabelQuery, ResourceQuery, ResourceRow, StoreError};
 use engine::{Engine, Resource, SubmitError, Timestamp};
 use futures_util::future::join_all;
 use tokio_util::sync::CancellationToken;
@@ -209,26 +209,24 @@ async fn read_targets(engine: &Engine, query: &ResourceQuery) -> Result<Vec<Stor
     rows.into_iter().map(read).collect()
 }
 
-/// How the targets stand, counted in the index. What ends between two of these queries must not count twice, so what is
-/// pending is the rest of the total, which stays.
+/// How the targets stand, all at one moment. What runs is what the orchestration says: its record is written first.
 pub(crate) async fn counts(engine: &Engine, record: &OrchestrationRecord) -> Result<Counts, StoreError> {
-    let count = |key: &str, value| {
-        let query = ResourceQuery {
-            labels: vec![(key.to_owned(), vec![value])],
-            also_gone: true,
-            limit: 1,
-            counts: true,
-            ..of_targets()
-        };
-        async move { engine.resources(&query).await.map(|page| page.total.unwrap_or_default()) }
+    let query = LabelQuery {
+        kind: TargetRecord::KIND.to_owned(),
+        key: "progress".to_owned(),
+        values: TargetState::ALL.map(|state| TargetRecord::progress(&record.id, state)).to_vec(),
+        also_gone: true,
     };
-    let ended = |state| count("progress", TargetRecord::progress(&record.id, state));
-    let succeeded = ended(TargetState::Succeeded).await?;
-    let failed = ended(TargetState::Failed).await?;
-    let canceled = ended(TargetState::Canceled).await?;
-    let skipped = ended(TargetState::Skipped).await?;
-    let total = count("orchestration", record.id.clone()).await?;
-    let open = total.saturating_sub(succeeded + failed + canceled + skipped);
+    let found = engine.label_counts(&query).await?;
+    let of = |state| found.get(&TargetRecord::progress(&record.id, state)).copied().unwrap_or_default();
+    let open = of(TargetState::Pending) + of(TargetState::InProgress);
     let in_progress = open.min(record.running.len() as u64);
-    Ok(Counts { pending: open - in_progress, in_progress, succeeded, failed, canceled, skipped })
+    Ok(Counts {
+        pending: open - in_progress,
+        in_progress,
+        succeeded: of(TargetState::Succeeded),
+        failed: of(TargetState::Failed),
+        canceled: of(TargetState::Canceled),
+        skipped: of(TargetState::Skipped),
+    })
 }
