@@ -6,7 +6,7 @@ mod overrides_from;
 mod service_manager_overrides;
 mod start;
 
-pub(crate) use change::{ChangeProgress, PendingChange, pause};
+pub(crate) use change::{ChangeFacts, ChangeRuntime, OnceFacts, RemoteCall, RemoteChange, pause};
 pub(crate) use initialisation::{Initialisation, opened};
 pub(crate) use overrides_from::OverridesFrom;
 pub(crate) use service_manager_overrides::ServiceManagerOverrides;

@@ -15,7 +15,7 @@ use crate::clients::Clients;
 use crate::model::UPDATE;
 use crate::model::instance::seal_json;
 use crate::workflows::shared::{
-    Initialisation, Input, OnInstance, OverridesFrom, ServiceManagerOverrides, Start,
+    ChangeRuntime, Initialisation, Input, OnInstance, OverridesFrom, ServiceManagerOverrides, Start,
 };
 
 pub struct Update;
@@ -111,10 +111,12 @@ pub fn plan(clients: &Clients) -> Plan<Update> {
     for source in &clients.override_sources {
         plan = plan.step(2, OverridesFrom { source: Arc::clone(source), runtimes: Arc::clone(runtimes) });
     }
+    let change_cluster = ChangeRuntime::<upgrade_shoot::UpgradeShoot>::new(clients);
+    let change_kyma = ChangeRuntime::<upgrade_runtime::UpgradeRuntime>::new(clients);
     let plan = plan
         .step(3, ServiceManagerOverrides { runtimes: Arc::clone(runtimes) })
-        .step_when(|op| op.state.changes_cluster, 10, upgrade_shoot::UpgradeShoot::new(clients))
-        .step_when(|op| op.state.changes_kyma, UPGRADE_RUNTIME, upgrade_runtime::UpgradeRuntime::new(clients))
+        .step_when(|op| op.state.changes_cluster, 10, change_cluster)
+        .step_when(|op| op.state.changes_kyma, UPGRADE_RUNTIME, change_kyma)
         .step(50, keep::Keep { runtimes: Arc::clone(runtimes) });
     clients.external.join(plan)
 }

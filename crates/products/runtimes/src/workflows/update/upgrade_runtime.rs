@@ -4,60 +4,37 @@ use engine::prelude::*;
 
 use super::Update;
 use super::compare::{plan_id, wanted};
-use crate::backend::{Backends, ChangeKind, KymaChange};
-use crate::clients::Clients;
+use crate::backend::{ChangeKind, KymaChange, SavedChange};
 use crate::model::request::RequestInputs;
 use crate::model::sent::SentOverrides;
-use crate::model::settings::RuntimesSettings;
-use crate::workflows::shared::{ChangeProgress, PATIENT, PendingChange};
+use crate::workflows::shared::{ChangeFacts, RemoteCall, RemoteChange};
 
-pub(crate) struct UpgradeRuntime {
-    backends: Backends,
-    runtimes: Arc<RuntimesSettings>,
-}
-
-impl UpgradeRuntime {
-    pub(crate) fn new(clients: &Clients) -> UpgradeRuntime {
-        UpgradeRuntime { backends: Backends::new(clients), runtimes: Arc::clone(&clients.runtimes) }
-    }
-}
+pub(crate) struct UpgradeRuntime;
 
 #[async_trait]
-impl Step<Update> for UpgradeRuntime {
-    named!("upgrade_runtime", "Upgrading Kyma components");
+impl RemoteCall<Update> for UpgradeRuntime {
+    const NAME: &'static str = "upgrade_runtime";
+    const TITLE: &'static str = "Upgrading Kyma components";
+    const KIND: ChangeKind = ChangeKind::Kyma;
+    const FACTS: ChangeFacts = ChangeFacts { progress: "upgrade_runtime.asked", once: None };
 
-    fn driver(&self) -> Option<&'static str> {
-        Some("provisioner")
-    }
-
-    fn retries(&self) -> Option<RetryPolicy> {
-        Some(PATIENT)
-    }
-
-    async fn run(&self, op: &mut Operation<Update>) -> Outcome {
-        let instance = op.input.instance()?.clone();
-        let Some(runtime_id) = &instance.runtime_id else { return fail("the instance has no runtime") };
-        let backend = self.backends.of(&instance);
-        let runtime = instance.runtime(runtime_id);
-        let (key, kind) = ("upgrade_runtime.asked", ChangeKind::Kyma);
-        let pending = PendingChange { backend, runtime, key, kind };
-        let saved = match pending.progress(op).await? {
-            ChangeProgress::Over => return done(),
-            ChangeProgress::UnderWay(saved) => saved,
-            ChangeProgress::NotBegun(saved) => {
-                let (parameters, overrides) = (wanted(op)?, op.input.overrides.take());
-                op.remember(&SentOverrides::of(&overrides))?;
-                let from = RequestInputs {
-                    runtimes: &self.runtimes,
-                    plan: self.runtimes.plan(plan_id(op)?).map_err(Halt::fail)?,
-                    instance: &instance,
-                    parameters: &parameters,
-                    cloud_account: "",
-                    token: "",
-                };
-                backend.change_kyma(runtime, KymaChange { from, overrides }, saved)?.send.await?
-            }
+    async fn ask(
+        op: &mut Operation<Update>,
+        change: &RemoteChange<'_>,
+        saved: SavedChange,
+    ) -> Result<Option<SavedChange>, Halt> {
+        let (parameters, overrides) = (wanted(op)?, op.input.overrides.take());
+        op.remember(&SentOverrides::of(&overrides))?;
+        let from = RequestInputs {
+            runtimes: change.runtimes,
+            plan: change.runtimes.plan(plan_id(op)?).map_err(Halt::fail)?,
+            instance: change.instance,
+            parameters: &parameters,
+            cloud_account: "",
+            token: "",
         };
-        pending.follow(op, saved).await
+        let wanted = KymaChange { from, overrides };
+        let prepared = change.backend.change_kyma(change.runtime, wanted, saved.clone())?;
+        change.ask(op, &saved, prepared).await.map(Some)
     }
 }

@@ -2,7 +2,6 @@
 
 mod keep;
 mod prepare;
-mod remote;
 mod upgrade_cluster;
 mod upgrade_kyma;
 
@@ -15,7 +14,7 @@ use crate::clients::Clients;
 use crate::model::UPGRADE;
 use crate::model::orchestration::Change;
 use crate::workflows::shared::{
-    Initialisation, Input, OnInstance, OverridesFrom, ServiceManagerOverrides, Start,
+    ChangeRuntime, Initialisation, Input, OnInstance, OverridesFrom, ServiceManagerOverrides, Start,
 };
 
 pub struct Upgrade;
@@ -86,8 +85,10 @@ pub fn plan(clients: &Clients) -> Plan<Upgrade> {
     for source in &clients.override_sources {
         plan = plan.step(2, OverridesFrom { source: Arc::clone(source), runtimes: Arc::clone(runtimes) });
     }
+    let change_cluster = ChangeRuntime::<upgrade_cluster::UpgradeCluster>::new(clients);
+    let change_kyma = ChangeRuntime::<upgrade_kyma::UpgradeKyma>::new(clients);
     plan.step(3, ServiceManagerOverrides { runtimes: Arc::clone(runtimes) })
-        .step_when(|op| op.params.change.changes_cluster(), 10, upgrade_cluster::UpgradeCluster::new(clients))
-        .step_when(|op| op.params.change.kyma_version.is_some(), 20, upgrade_kyma::UpgradeKyma::new(clients))
+        .step_when(|op| op.params.change.changes_cluster(), 10, change_cluster)
+        .step_when(|op| op.params.change.kyma_version.is_some(), 20, change_kyma)
         .step(50, keep::Keep)
 }
