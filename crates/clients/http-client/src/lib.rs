@@ -19,4 +19,4 @@ pub use encode::{hex, percent_encoded, percent_encoded_but};
 pub use error::DriverError;
 pub use lines::Lines;
 pub use signature::signature;
-pub use trust::{http_client, trust};
+pub use trust::{http_client, trust, with_own_tls};

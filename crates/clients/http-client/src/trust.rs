@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use reqwest::{Client, ClientBuilder};
+use reqwest::{Certificate, Client, ClientBuilder};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use rustls::pki_types::pem::PemObject;
@@ -34,6 +34,17 @@ pub fn trust(pem: &[u8]) -> Result<(), String> {
 /// How every HTTP client of this process begins.
 pub fn http_client() -> ClientBuilder {
     Client::builder().tls_backend_preconfigured(TLS.get_or_init(tls_config).clone())
+}
+
+/// The same client with TLS that is made for it alone, so that an authority or a certificate of its own counts: on a client
+/// as [`http_client`] begins it, both would be ignored. Without an authority it trusts what every client trusts.
+pub fn with_own_tls(builder: ClientBuilder, authorities: Option<Vec<Certificate>>) -> ClientBuilder {
+    let builder = builder.tls_backend_rustls();
+    if let Some(authorities) = authorities {
+        return builder.tls_certs_only(authorities);
+    }
+    let configured = AUTHORITIES.get().into_iter().flatten();
+    builder.tls_certs_merge(configured.filter_map(|der| Certificate::from_der(der).ok()))
 }
 
 fn tls_config() -> ClientConfig {

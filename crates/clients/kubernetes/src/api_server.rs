@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use engine::secret::{ExposeSecret, SecretString};
-use http_client::{Answer, DriverError, ExternalSystem, client_builder, shorten};
+use http_client::{Answer, DriverError, ExternalSystem, client_builder, shorten, with_own_tls};
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue};
 use reqwest::{Certificate, Client, Identity, Method, RequestBuilder, Response, StatusCode, Url};
 use serde::Deserialize;
@@ -42,12 +42,14 @@ impl ApiServer {
     ) -> Result<ApiServer, DriverError> {
         let mut headers = HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static("application/json"))]);
         let mut builder = client_builder(timeout);
-        if let Some(authority) = kubeconfig.authority() {
-            let certificates = Certificate::from_pem_bundle(authority).unwrap_or_default();
-            if certificates.is_empty() {
-                return Err(system.refused("certificate-authority-data of the kubeconfig has no certificate"));
-            }
-            builder = builder.tls_certs_only(certificates);
+        let authorities =
+            kubeconfig.authority().map(|pem| Certificate::from_pem_bundle(pem).unwrap_or_default());
+        if authorities.as_ref().is_some_and(Vec::is_empty) {
+            return Err(system.refused("certificate-authority-data of the kubeconfig has no certificate"));
+        }
+        let has_certificate = matches!(kubeconfig.credentials(), ClusterCredentials::Certificate { .. });
+        if authorities.is_some() || has_certificate {
+            builder = with_own_tls(builder, authorities);
         }
         let mut token_file = None;
         match kubeconfig.credentials() {

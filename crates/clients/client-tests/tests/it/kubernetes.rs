@@ -1,5 +1,7 @@
 //! Clusters: what is read from them, and who is let in.
 
+mod tls;
+
 use std::sync::Arc;
 
 use axum::Json;
