@@ -23,8 +23,8 @@ use super::labels::FORCE_RECONCILIATION;
 use super::merge::merge;
 use super::observed::ObservedRuntime;
 use super::resources::{
-    Creation, Deletion, LabelledKind, Patch, PatchedRuntime, RuntimeList, RuntimeResource, RuntimeResources,
-    WriteMode,
+    Creation, Deletion, LabelledKind, Patch, PatchedRuntime, RuntimeFeed, RuntimeList, RuntimeResource,
+    RuntimeResources, WriteMode,
 };
 use super::schema::InstalledSchema;
 use super::watch::RuntimeEvents;
@@ -179,6 +179,50 @@ impl HttpRuntimeResources {
 }
 
 #[async_trait]
+impl RuntimeFeed for HttpRuntimeResources {
+    async fn list(&self, selector: Option<&str>, next: Option<&str>) -> Result<RuntimeList, DriverError> {
+        let mut url = self.runtimes(None)?;
+        url.query_pairs_mut().append_pair("limit", PAGE_SIZE);
+        if let Some(selector) = selector {
+            url.query_pairs_mut().append_pair("labelSelector", selector);
+        }
+        if let Some(next) = next {
+            url.query_pairs_mut().append_pair("continue", next);
+        }
+        let answer = self.api.call(Method::GET, url, None).await?;
+        if !answer.status.is_success() {
+            return Err(error(&answer));
+        }
+        let list: ListObject<ObservedRuntime> = answer.json("a list")?;
+        let next = list.metadata.next.filter(|next| !next.is_empty());
+        let items = list.items.unwrap_or_default();
+        Ok(RuntimeList { items, next, resource_version: list.metadata.resource_version })
+    }
+
+    async fn watch(&self, resource_version: &str) -> Result<Box<dyn RuntimeEvents>, DriverError> {
+        let mut url = self.runtimes(None)?;
+        url.query_pairs_mut()
+            .append_pair("watch", "true")
+            .append_pair("allowWatchBookmarks", "true")
+            .append_pair("resourceVersion", resource_version)
+            .append_pair("timeoutSeconds", &self.watch_seconds.to_string());
+        // Connecting is as quick as for a call; only the lines may take longer.
+        let opened = timeout(self.timeout, self.watches.open(url)).await;
+        let response = opened.map_err(|_| SYSTEM.broken("the watch did not begin in time"))??;
+        // Some servers say by the status that they have forgotten the version, others by a line.
+        if response.status() == StatusCode::GONE {
+            return Ok(Box::new(ExpiredWatch));
+        }
+        if !response.status().is_success() {
+            return Err(refused_watch(response).await);
+        }
+        let lines = Lines::new(SYSTEM, response, LINE_BYTES_MAX);
+        let silence_max = Duration::from_secs(self.watch_seconds) + WATCH_GRACE.min(self.timeout);
+        Ok(Box::new(WatchStream::new(lines, silence_max)))
+    }
+}
+
+#[async_trait]
 impl RuntimeResources for HttpRuntimeResources {
     async fn create(&self, runtime: &RuntimeResource, mode: WriteMode) -> Result<Creation, DriverError> {
         // Checked as part of a path, because what cannot be read must not be made.
@@ -253,47 +297,6 @@ impl RuntimeResources for HttpRuntimeResources {
     async fn force_reconciliation(&self, name: &str) -> Result<PatchedRuntime, DriverError> {
         let annotations = [(FORCE_RECONCILIATION.to_owned(), Some("true".to_owned()))].into();
         self.patch(name, &Patch { annotations, ..Patch::default() }, WriteMode::Apply).await
-    }
-
-    async fn list(&self, selector: Option<&str>, next: Option<&str>) -> Result<RuntimeList, DriverError> {
-        let mut url = self.runtimes(None)?;
-        url.query_pairs_mut().append_pair("limit", PAGE_SIZE);
-        if let Some(selector) = selector {
-            url.query_pairs_mut().append_pair("labelSelector", selector);
-        }
-        if let Some(next) = next {
-            url.query_pairs_mut().append_pair("continue", next);
-        }
-        let answer = self.api.call(Method::GET, url, None).await?;
-        if !answer.status.is_success() {
-            return Err(error(&answer));
-        }
-        let list: ListObject<ObservedRuntime> = answer.json("a list")?;
-        let next = list.metadata.next.filter(|next| !next.is_empty());
-        let items = list.items.unwrap_or_default();
-        Ok(RuntimeList { items, next, resource_version: list.metadata.resource_version })
-    }
-
-    async fn watch(&self, resource_version: &str) -> Result<Box<dyn RuntimeEvents>, DriverError> {
-        let mut url = self.runtimes(None)?;
-        url.query_pairs_mut()
-            .append_pair("watch", "true")
-            .append_pair("allowWatchBookmarks", "true")
-            .append_pair("resourceVersion", resource_version)
-            .append_pair("timeoutSeconds", &self.watch_seconds.to_string());
-        // Connecting is as quick as for a call; only the lines may take longer.
-        let opened = timeout(self.timeout, self.watches.open(url)).await;
-        let response = opened.map_err(|_| SYSTEM.broken("the watch did not begin in time"))??;
-        // Some servers say by the status that they have forgotten the version, others by a line.
-        if response.status() == StatusCode::GONE {
-            return Ok(Box::new(ExpiredWatch));
-        }
-        if !response.status().is_success() {
-            return Err(refused_watch(response).await);
-        }
-        let lines = Lines::new(SYSTEM, response, LINE_BYTES_MAX);
-        let silence_max = Duration::from_secs(self.watch_seconds) + WATCH_GRACE.min(self.timeout);
-        Ok(Box::new(WatchStream::new(lines, silence_max)))
     }
 
     async fn kubeconfig(&self, name: &str) -> Result<Option<SecretString>, DriverError> {

@@ -33,8 +33,8 @@ pub use self::observed::{
     ObservedRuntime, RuntimeCondition, RuntimeState, ShootLastError, ShootLastOperation,
 };
 pub use self::resources::{
-    Creation, Deletion, LabelledKind, Patch, PatchedRuntime, RuntimeList, RuntimeResource, RuntimeResources,
-    WriteMode,
+    Creation, Deletion, LabelledKind, Patch, PatchedRuntime, RuntimeFeed, RuntimeList, RuntimeResource,
+    RuntimeResources, WriteMode,
 };
 pub use self::schema::{FittedSpec, InstalledSchema};
 pub use self::spec::{

@@ -95,12 +95,22 @@ pub struct RuntimeList {
     pub resource_version: String,
 }
 
+/// What a watch needs of the runtimes in one namespace: all of them, and what changes from there on.
+#[async_trait]
+pub trait RuntimeFeed: Send + Sync {
+    /// A page of the runtimes with these labels, such as `a=1,b=2`; all of them without a selector.
+    async fn list(&self, selector: Option<&str>, next: Option<&str>) -> Result<RuntimeList, DriverError>;
+
+    /// What changes from this version of a list on, until the server ends the watch. `WatchLoop` begins anew each time.
+    async fn watch(&self, resource_version: &str) -> Result<Box<dyn RuntimeEvents>, DriverError>;
+}
+
 /// The runtimes in one namespace of a Kubernetes API.
 ///
 /// Everything may be called any number of times. After an error other than `Refused` a change may be done or not:
 /// call again with the same name. An API that is not installed is `Broken` and never an absent object.
 #[async_trait]
-pub trait RuntimeResources: Send + Sync {
+pub trait RuntimeResources: RuntimeFeed {
     /// Creates a runtime, unless one of this name stands.
     async fn create(&self, runtime: &RuntimeResource, mode: WriteMode) -> Result<Creation, DriverError>;
 
@@ -115,12 +125,6 @@ pub trait RuntimeResources: Send + Sync {
 
     /// Asks Infrastructure Manager to try a failed runtime once more.
     async fn force_reconciliation(&self, name: &str) -> Result<PatchedRuntime, DriverError>;
-
-    /// A page of the runtimes with these labels, such as `a=1,b=2`; all of them without a selector.
-    async fn list(&self, selector: Option<&str>, next: Option<&str>) -> Result<RuntimeList, DriverError>;
-
-    /// What changes from this version of a list on, until the server ends the watch. `WatchLoop` begins anew each time.
-    async fn watch(&self, resource_version: &str) -> Result<Box<dyn RuntimeEvents>, DriverError>;
 
     /// The kubeconfig of the cluster with the rights of an administrator. It changes a few times a day, so it is read
     /// when it is used, and never stored. None before it is made, while it is replaced, and from a deletion on.

@@ -4,15 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use ::infrastructure_manager::WatchEvent;
-use ::runtimes::Clients;
-use ::runtimes::backend::watch::keep_watching;
-use ::runtimes::backend::{BackendKind, Backends, ChangeKind, ChangeState, RuntimeRef, SavedChange};
-use ::runtimes::model::{InstanceRecord, ManagerSettings, RuntimesSettings};
+use ::infrastructure_manager::{Readiness, WatchEvent, classify};
+use ::runtimes::backend::watch::{keep_watching, next_look};
+use ::runtimes::model::{InstanceRecord, ManagerSettings};
 use async_trait::async_trait;
 use engine::prelude::*;
 use engine::store::{Expect, MemoryStore, Store};
-use engine::{Command, Engine, OperationId, Phase, RecordWrites, Timestamp};
+use engine::{Command, Engine, OperationId, Phase, RecordWrites};
 use serde_json::{Value, json};
 use testing::{TestEngine, VirtualClock};
 use tokio::task::JoinHandle;
@@ -37,7 +35,7 @@ impl Workflow for Waits {
     type Input = ();
 }
 
-struct Look(Backends);
+struct Look(Arc<CountedRuntimes>);
 
 #[async_trait]
 impl Step<Waits> for Look {
@@ -45,23 +43,15 @@ impl Step<Waits> for Look {
 
     async fn run(&self, op: &mut Operation<Waits>) -> Outcome {
         let name = op.params["runtime_id"].as_str().unwrap().to_owned();
-        let kind = if op.params["removes"] == true { ChangeKind::Remove } else { ChangeKind::Create };
-        let instance_id = instance_of(&name);
-        let runtime =
-            RuntimeRef { account: "a", subaccount: "s", instance_id: &instance_id, id: &name, uid: None };
-        let backend = self.0.get(BackendKind::InfrastructureManager);
-        let begun = Timestamp(op.now().0 - 3_600_000_000);
-        let mut saved = op.recall_as::<SavedChange>("look.saved")?.unwrap_or(SavedChange::new(begun));
-        let state = backend.progress(runtime, kind, &mut saved, op.now()).await?;
-        op.remember_as("look.saved", &saved)?;
-        match state {
-            ChangeState::Done => done(),
-            ChangeState::Failed(why) => fail(why),
-            ChangeState::Pending(reason) => {
-                let look = backend.next_look(runtime, op.now().since(saved.at));
-                wait_for(look.key.unwrap(), look.after, reason)
-            }
+        let is_over = match self.0.get(&name) {
+            None => op.params["removes"] == true,
+            Some(observed) => classify(&observed) == Readiness::Ready,
+        };
+        if is_over {
+            return done();
         }
+        let look = next_look(&name, Duration::from_hours(1), ManagerSettings::default().poll);
+        wait_for(look.key.unwrap(), look.after, "it is not ready")
     }
 }
 
@@ -80,13 +70,8 @@ impl WatchingReplica {
         runtimes: &Arc<WatchedRuntimes>,
     ) -> WatchingReplica {
         let client = runtimes.client();
-        let day = Duration::from_hours(24);
-        let manager = ManagerSettings { create_limit: day, delete_limit: day, ..ManagerSettings::default() };
-        let settings = RuntimesSettings { infrastructure_manager: manager, ..RuntimesSettings::default() };
         let store = Arc::clone(store) as Arc<dyn Store>;
-        let mut clients = Clients::at("http://127.0.0.1:9", SOON, settings, Arc::clone(&store)).unwrap();
-        clients.runtime_resources = Some(Arc::clone(&client) as Arc<_>);
-        let plan = Plan::new(OnFailure::Leave).step(1, Look(Backends::new(&clients)));
+        let plan = Plan::new(OnFailure::Leave).step(1, Look(Arc::clone(&client)));
         let builder = TestEngine::plan(store, Arc::clone(clock) as Arc<_>).workflow(plan);
         let test_engine = TestEngine::open(builder, None).await;
         WatchingReplica { test_engine, client, closing: CancellationToken::new(), watch: None }
@@ -219,6 +204,34 @@ async fn what_was_lost_before_a_410_is_found_by_the_list_after_it() {
     let took = replica.succeeds(id).await;
     assert!(took < SOON, "{took:?}");
     assert_eq!(replica.client.lists.load(Ordering::SeqCst), 2);
+}
+
+/// A list after a 410 says of every runtime what it is. Only what differs from what was seen before is worth a look.
+#[tokio::test(start_paused = true)]
+async fn a_list_after_a_410_wakes_only_what_waits_for_a_runtime_that_changed() {
+    let names = ["changed", "removed", "same-1", "same-2"];
+    let runtimes = WatchedRuntimes::new(names.map(str::to_owned));
+    let mut replica = replica(&runtimes).await;
+    replica.watch();
+    replica.until_open().await;
+    let mut ids = Vec::new();
+    for name in names {
+        let id = replica.waits(name, json!({"runtime_id": name, "removes": name == "removed"})).await;
+        replica.is_waiting(id).await;
+        ids.push(id);
+    }
+    let gets = || replica.client.gets.load(Ordering::SeqCst);
+    assert_eq!(gets(), names.len(), "each has looked once");
+    runtimes.make_ready("changed");
+    runtimes.remove("removed");
+    runtimes.send(WatchEvent::Expired);
+    for id in &ids[..2] {
+        let took = replica.succeeds(*id).await;
+        assert!(took < SOON, "{took:?}");
+    }
+    sleep(SOON).await;
+    assert_eq!(replica.client.lists.load(Ordering::SeqCst), 2);
+    assert_eq!(gets(), names.len() + 2, "the others were not woken");
 }
 
 #[tokio::test(start_paused = true)]

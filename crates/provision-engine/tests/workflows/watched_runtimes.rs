@@ -6,12 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use ::http_client::DriverError;
-use ::infrastructure_manager::{
-    Creation, Deletion, InstalledSchema, KymaResource, LabelledKind, ObservedKyma, ObservedRuntime, Patch,
-    PatchedRuntime, RuntimeEvents, RuntimeList, RuntimeResource, RuntimeResources, WatchEvent, WriteMode,
-};
+use ::infrastructure_manager::{ObservedRuntime, RuntimeEvents, RuntimeFeed, RuntimeList, WatchEvent};
 use async_trait::async_trait;
-use engine::secret::SecretString;
 use serde_json::json;
 use tokio::sync::broadcast;
 
@@ -73,9 +69,9 @@ impl WatchedRuntimes {
 }
 
 fn observed(name: &str, is_ready: bool) -> ObservedRuntime {
-    let state = if is_ready { "Ready" } else { "Pending" };
+    let (state, version) = if is_ready { ("Ready", "2") } else { ("Pending", "1") };
     let object = json!({
-        "metadata": {"name": name, "uid": format!("uid-of-{name}"), "resourceVersion": "1", "generation": 1,
+        "metadata": {"name": name, "uid": format!("uid-of-{name}"), "resourceVersion": version, "generation": 1,
             "labels": {"kyma-project.io/instance-id": instance_of(name)}},
         "spec": {},
         "status": {"state": state, "provisioningCompleted": is_ready},
@@ -101,14 +97,16 @@ impl RuntimeEvents for Events {
     }
 }
 
-#[async_trait]
-impl RuntimeResources for CountedRuntimes {
-    async fn get(&self, name: &str) -> Result<Option<ObservedRuntime>, DriverError> {
+impl CountedRuntimes {
+    pub(crate) fn get(&self, name: &str) -> Option<ObservedRuntime> {
         self.gets.fetch_add(1, Ordering::SeqCst);
         let state = self.runtimes.states.lock().unwrap().get(name).copied();
-        Ok(state.map(|is_ready| observed(name, is_ready)))
+        state.map(|is_ready| observed(name, is_ready))
     }
+}
 
+#[async_trait]
+impl RuntimeFeed for CountedRuntimes {
     async fn list(&self, _: Option<&str>, next: Option<&str>) -> Result<RuntimeList, DriverError> {
         self.lists.fetch_add(1, Ordering::SeqCst);
         let states = self.runtimes.states.lock().unwrap();
@@ -124,50 +122,5 @@ impl RuntimeResources for CountedRuntimes {
         self.open.fetch_add(1, Ordering::SeqCst);
         let events = self.runtimes.events.subscribe();
         Ok(Box::new(Events { events, open: Arc::clone(&self.open) }))
-    }
-
-    async fn create(&self, _: &RuntimeResource, _: WriteMode) -> Result<Creation, DriverError> {
-        unimplemented!("nothing is made here")
-    }
-
-    async fn patch(&self, _: &str, _: &Patch, _: WriteMode) -> Result<PatchedRuntime, DriverError> {
-        unimplemented!("nothing is changed here")
-    }
-
-    async fn delete(&self, _: &str, _: Option<&str>, _: WriteMode) -> Result<Deletion, DriverError> {
-        unimplemented!("nothing is deleted here")
-    }
-
-    async fn force_reconciliation(&self, _: &str) -> Result<PatchedRuntime, DriverError> {
-        unimplemented!("nothing is changed here")
-    }
-
-    async fn kubeconfig(&self, _: &str) -> Result<Option<SecretString>, DriverError> {
-        unimplemented!("no cluster is opened here")
-    }
-
-    async fn installed_schema(&self) -> Result<Option<InstalledSchema>, DriverError> {
-        Ok(None)
-    }
-
-    async fn apply_kyma(&self, _: &KymaResource) -> Result<ObservedKyma, DriverError> {
-        unimplemented!("nothing is made here")
-    }
-
-    async fn label(
-        &self,
-        _: LabelledKind,
-        _: &str,
-        _: &BTreeMap<String, Option<String>>,
-    ) -> Result<bool, DriverError> {
-        unimplemented!("nothing is changed here")
-    }
-
-    async fn kyma(&self, _: &str) -> Result<Option<ObservedKyma>, DriverError> {
-        Ok(None)
-    }
-
-    async fn delete_kyma(&self, _: &str) -> Result<Option<ObservedKyma>, DriverError> {
-        Ok(None)
     }
 }

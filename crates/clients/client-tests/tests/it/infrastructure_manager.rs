@@ -13,8 +13,9 @@ use std::time::Duration;
 
 use ::infrastructure_manager::{
     ApiAccess, ControlPlaneSpec, Creation, DEFAULT_NAMESPACE, HttpRuntimeResources, INSTANCE_ID,
-    NetworkingSpec, ObservedRuntime, ProviderSpec, RUNTIME_ID, RuntimeResource, RuntimeResources,
-    RuntimeSpec, SecuritySpec, ShootKubernetes, ShootSpec, WorkerMachine, WorkerPool, WriteMode,
+    NetworkingSpec, ObservedRuntime, ProviderSpec, RUNTIME_ID, RuntimeFeed, RuntimeResource,
+    RuntimeResources, RuntimeSpec, SecuritySpec, ShootKubernetes, ShootSpec, WorkerMachine, WorkerPool,
+    WriteMode,
 };
 use client_tests::{TIMEOUT, TestSandbox};
 use engine::secret::SecretString;
@@ -132,6 +133,6 @@ async fn standing(fixture: &TestSandbox, kind: &str) -> (u64, u64) {
     (line["made"].as_u64().unwrap_or(0), line["standing"].as_u64().unwrap_or(0))
 }
 
-fn shared(resources: HttpRuntimeResources) -> Arc<dyn RuntimeResources> {
+fn shared(resources: HttpRuntimeResources) -> Arc<dyn RuntimeFeed> {
     Arc::new(resources)
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use engine::store::{Expect, ResourceQuery, ResourceRow, StoreError};
 use engine::{Engine, Resource, SubmitError, Timestamp};
-use infrastructure_manager::{INSTANCE_ID, Observation, RuntimeResources, WatchLoop};
+use infrastructure_manager::{INSTANCE_ID, Observation, RuntimeFeed, WatchLoop};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::sync::Notify;
@@ -16,13 +16,14 @@ use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 use uuid::Uuid;
 
-use super::wake_key;
+use super::{NextLook, wake_key};
 use crate::model::instance::InstanceRecord;
 
 /// A replica that died is replaced after this time.
 const LEASE: Duration = Duration::from_secs(30);
 const RENEW: Duration = Duration::from_secs(10);
 const AGAIN: Duration = Duration::from_secs(1);
+const POLL_FIRST: Duration = Duration::from_millis(200);
 const NAME: &str = "watch_lease:infrastructure-manager";
 
 /// Which replica watches.
@@ -40,8 +41,14 @@ impl Resource for WatchLease {
     }
 }
 
+/// When to look again at a change that has been going on for so long, unless the watch wakes the operation before.
+pub fn next_look(runtime_id: &str, going_on_for: Duration, poll: Duration) -> NextLook {
+    let after = (going_on_for / 10).clamp(POLL_FIRST.min(poll), poll);
+    NextLook { after, key: Some(wake_key(runtime_id)) }
+}
+
 /// Watches while this replica has the lease, until the process stops.
-pub async fn keep_watching(engine: Engine, resources: Arc<dyn RuntimeResources>, closing: CancellationToken) {
+pub async fn keep_watching(engine: Engine, resources: Arc<dyn RuntimeFeed>, closing: CancellationToken) {
     let holder = Uuid::new_v4();
     // At most one task. It ends with the set, so no watch outlives the one who renews its lease.
     let mut watch = JoinSet::new();
@@ -106,7 +113,6 @@ impl Changed {
                 (runtime.name, instance)
             }
             Observation::Deleted { name, .. } => (name, None),
-            // What is gone meanwhile is found by the slow looks of the steps.
             Observation::Relisted => return,
         };
         self.names.lock().unwrap_or_else(PoisonError::into_inner).insert(name, instance);
@@ -118,7 +124,7 @@ impl Changed {
     }
 }
 
-async fn watching(engine: Engine, resources: Arc<dyn RuntimeResources>, stop: CancellationToken) {
+async fn watching(engine: Engine, resources: Arc<dyn RuntimeFeed>, stop: CancellationToken) {
     let changed = Arc::new(Changed::default());
     let told = Arc::clone(&changed);
     let observing = WatchLoop::new(resources, stop.clone()).run(move |observation| told.put(observation));

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ::infrastructure_manager::{Observation, RuntimeResources, WatchEvent, WatchLoop, WriteMode};
+use ::infrastructure_manager::{
+    Observation, RuntimeFeed, RuntimeResources, WatchEvent, WatchLoop, WriteMode,
+};
 use client_tests::{TestSandbox, answering};
 use serde_json::json;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
@@ -19,7 +21,7 @@ struct TestWatch {
     stop: CancellationToken,
 }
 
-fn watch(resources: Arc<dyn RuntimeResources>) -> TestWatch {
+fn watch(resources: Arc<dyn RuntimeFeed>) -> TestWatch {
     let (sender, observations) = unbounded_channel();
     let stop = CancellationToken::new();
     let driver = WatchLoop::new(resources, stop.clone()).backoff(Duration::from_millis(10));
@@ -76,6 +78,7 @@ async fn changes_and_deletions_are_observed_without_a_call_for_each() {
 async fn a_version_that_the_server_has_forgotten_is_listed_again() {
     let fixture = TestSandbox::new().await;
     let other = resources(&fixture, "admin").await;
+    provision(&other, "before-0000000").await;
     let mut watch = watch(shared(resources(&fixture, "keb").await.watch_seconds(1)));
     watch.until(|one| *one == Observation::Relisted).await;
     for fault in ["watch_expired", "compact"] {
@@ -84,7 +87,11 @@ async fn a_version_that_the_server_has_forgotten_is_listed_again() {
         } else {
             arm(&fixture, json!({"kind": fault})).await;
         }
-        watch.until(|one| *one == Observation::Relisted).await;
+        let is_same = |one: &Observation| {
+            assert!(!matches!(one, Observation::Changed(_)), "{fault}: it has not changed");
+            *one == Observation::Relisted
+        };
+        watch.until(is_same).await;
     }
     create(&other, NAME).await;
     watch.until(|one| is_ready(one, NAME)).await;

@@ -23,7 +23,7 @@ use self::spec_change::SpecChange;
 use super::{
     Activity, Backend, BackendKind, ChangeKind, ChangeState, ClusterChange, ClusterEntry, CreatedRuntime,
     DashboardState, KymaChange, KymaRemoval, Lookup, NewRuntime, NextLook, PreparedCall, RuntimeRef,
-    SavedChange, wake_key,
+    SavedChange, watch,
 };
 use crate::clients::Clients;
 use crate::model::instance::InstanceRecord;
@@ -37,7 +37,6 @@ pub(super) struct ManagerBackend {
 
 const SYSTEM: &str = "infrastructure manager";
 const TITLE: &str = "Infrastructure Manager";
-const POLL_FIRST: Duration = Duration::from_millis(200);
 
 fn refused(message: impl Into<String>) -> DriverError {
     DriverError::Refused { system: SYSTEM, message: message.into() }
@@ -214,9 +213,7 @@ impl Backend for ManagerBackend {
     }
 
     fn next_look(&self, runtime: RuntimeRef<'_>, going_on_for: Duration) -> NextLook {
-        let poll = self.settings().poll;
-        let after = (going_on_for / 10).clamp(POLL_FIRST.min(poll), poll);
-        NextLook { after, key: Some(wake_key(runtime.id)) }
+        watch::next_look(runtime.id, going_on_for, self.settings().poll)
     }
 
     async fn kubeconfig(&self, runtime: RuntimeRef<'_>) -> Result<ClusterEntry, Halt> {
