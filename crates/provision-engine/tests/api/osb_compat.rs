@@ -3,20 +3,39 @@
 use std::time::Duration;
 
 use ::runtimes::api::osb::OsbSettings;
+use ::runtimes::backend::BackendKind;
 use serde_json::{Value, json};
 
 use crate::osb_world::{
-    BrokerFixture, LARGE, SERVICE, SMALL, WORKFLOW_TEST, binding, broker_with, instance, settings, wanted,
-    with,
+    BrokerFixture, LARGE, SERVICE, SMALL, WORKFLOW_TEST, binding, broker_on, instance, on_both_back_ends,
+    settings, wanted, with,
 };
 
-async fn old_broker() -> BrokerFixture {
-    broker_with(settings(OsbSettings { compat_keb: true, ..OsbSettings::default() })).await
+async fn old_broker(backend: BackendKind) -> BrokerFixture {
+    broker_on(settings(OsbSettings { compat_keb: true, ..OsbSettings::default() }), backend).await
 }
 
-#[tokio::test]
-async fn no_one_has_to_say_that_they_can_wait_except_for_a_change() {
-    let world = old_broker().await;
+on_both_back_ends! {
+    no_one_has_to_say_that_they_can_wait_except_for_a_change,
+    a_repeated_request_is_answered_with_its_operation_also_when_that_is_over,
+    the_ids_of_the_context_are_needed_and_those_of_the_platform_are_not,
+    deleting_what_never_was_is_a_success,
+    a_suspension_is_not_spoken_about,
+    bindings_come_at_once_and_what_is_being_deleted_is_not_shown,
+    who_turns_an_instance_off_changes_nothing_else,
+    a_suspended_instance_is_changed_and_comes_back_as_it_was_asked_to_be,
+    a_change_while_the_instance_is_suspended_is_made_after_it,
+    changes_queue_and_are_made_one_after_the_other,
+    a_change_that_fails_takes_nothing_from_the_one_behind_it,
+    a_queue_has_an_end,
+    a_deletion_comes_after_the_changes_before_it,
+    a_change_behind_a_provisioning_that_fails_makes_no_instance_of_it,
+    bindings_end_with_their_instance,
+    the_usual_lifetime_is_the_same_as_none,
+}
+
+async fn no_one_has_to_say_that_they_can_wait_except_for_a_change(backend: BackendKind) {
+    let world = old_broker(backend).await;
     let put = world.ask("PUT", &instance("a")).json(&wanted(SMALL)).send().await;
     assert_eq!(put.status, 202, "{}", put.text);
     assert_eq!(put.json["metadata"], json!({"labels": {"Name": "n"}}));
@@ -37,9 +56,8 @@ async fn no_one_has_to_say_that_they_can_wait_except_for_a_change() {
     assert_eq!((again.status, again.operation()), (202, first.operation()));
 }
 
-#[tokio::test]
-async fn a_repeated_request_is_answered_with_its_operation_also_when_that_is_over() {
-    let world = old_broker().await;
+async fn a_repeated_request_is_answered_with_its_operation_also_when_that_is_over(backend: BackendKind) {
+    let world = old_broker(backend).await;
     let first = world.put("a", &wanted(SMALL)).await;
     world.until("a", "succeeded").await;
     let again = world.put("a", &wanted(SMALL)).await;
@@ -47,9 +65,8 @@ async fn a_repeated_request_is_answered_with_its_operation_also_when_that_is_ove
     assert_eq!(again.json["dashboard_url"], "https://console.example.com");
 }
 
-#[tokio::test]
-async fn the_ids_of_the_context_are_needed_and_those_of_the_platform_are_not() {
-    let world = old_broker().await;
+async fn the_ids_of_the_context_are_needed_and_those_of_the_platform_are_not(backend: BackendKind) {
+    let world = old_broker(backend).await;
     for field in ["globalaccount_id", "subaccount_id", "user_id"] {
         let mut body = wanted(SMALL);
         body["context"].as_object_mut().unwrap().remove(field);
@@ -62,17 +79,15 @@ async fn the_ids_of_the_context_are_needed_and_those_of_the_platform_are_not() {
     assert_eq!(world.put("a", &body).await.status, 202);
 }
 
-#[tokio::test]
-async fn deleting_what_never_was_is_a_success() {
-    let world = old_broker().await;
+async fn deleting_what_never_was_is_a_success(backend: BackendKind) {
+    let world = old_broker(backend).await;
     let answer = world.delete("never", SMALL).await;
     assert_eq!((answer.status, &answer.json), (200, &json!({})));
     assert_eq!(world.delete("never", SMALL).await.status, 200);
 }
 
-#[tokio::test]
-async fn a_suspension_is_not_spoken_about() {
-    let world = old_broker().await;
+async fn a_suspension_is_not_spoken_about(backend: BackendKind) {
+    let world = old_broker(backend).await;
     assert_eq!(world.put("a", &wanted(WORKFLOW_TEST)).await.status, 202);
     world.until("a", "succeeded").await;
     let off = with(json!({"service_id": SERVICE}), &[("/context", json!({"active": false}))]);
@@ -81,9 +96,8 @@ async fn a_suspension_is_not_spoken_about() {
     world.until("a", "succeeded").await;
 }
 
-#[tokio::test]
-async fn bindings_come_at_once_and_what_is_being_deleted_is_not_shown() {
-    let world = old_broker().await;
+async fn bindings_come_at_once_and_what_is_being_deleted_is_not_shown(backend: BackendKind) {
+    let world = old_broker(backend).await;
     world.put("a", &wanted(SMALL)).await;
     world.until("a", "succeeded").await;
     let body = json!({"service_id": SERVICE, "plan_id": SMALL});
@@ -115,9 +129,8 @@ async fn all_over(world: &BrokerFixture, id: &str) {
     }
 }
 
-#[tokio::test]
-async fn who_turns_an_instance_off_changes_nothing_else() {
-    let world = old_broker().await;
+async fn who_turns_an_instance_off_changes_nothing_else(backend: BackendKind) {
+    let world = old_broker(backend).await;
     world.made("a", WORKFLOW_TEST).await;
     let both = json!({"service_id": SERVICE, "context": {"active": false}, "parameters": {"name": "m"}});
     let off = world.patch("a", &both).await;
@@ -134,9 +147,8 @@ async fn who_turns_an_instance_off_changes_nothing_else() {
     assert_eq!(operations(&world, "a").await.len(), 4);
 }
 
-#[tokio::test]
-async fn a_suspended_instance_is_changed_and_comes_back_as_it_was_asked_to_be() {
-    let world = old_broker().await;
+async fn a_suspended_instance_is_changed_and_comes_back_as_it_was_asked_to_be(backend: BackendKind) {
+    let world = old_broker(backend).await;
     world.made("a", WORKFLOW_TEST).await;
     world.patch("a", &json!({"service_id": SERVICE, "context": {"active": false}})).await;
     world.until("a", "succeeded").await;
@@ -155,9 +167,8 @@ async fn a_suspended_instance_is_changed_and_comes_back_as_it_was_asked_to_be() 
     assert_eq!(world.get("a").await.json["parameters"], json!({"name": "m"}));
 }
 
-#[tokio::test]
-async fn a_change_while_the_instance_is_suspended_is_made_after_it() {
-    let world = old_broker().await;
+async fn a_change_while_the_instance_is_suspended_is_made_after_it(backend: BackendKind) {
+    let world = old_broker(backend).await;
     world.made("a", WORKFLOW_TEST).await;
     world.levers.hold(true);
     let off = json!({"service_id": SERVICE, "context": {"active": false}});
@@ -187,9 +198,8 @@ async fn a_change_while_the_instance_is_suspended_is_made_after_it() {
     assert_eq!(world.get("a").await.json["parameters"], json!({"name": "o"}));
 }
 
-#[tokio::test]
-async fn changes_queue_and_are_made_one_after_the_other() {
-    let world = old_broker().await;
+async fn changes_queue_and_are_made_one_after_the_other(backend: BackendKind) {
+    let world = old_broker(backend).await;
     world.levers.hold(true);
     let made = world.put("a", &wanted(SMALL)).await;
     let first = world.patch("a", &change(&json!({"autoScalerMax": 2}))).await;
@@ -222,9 +232,8 @@ async fn changes_queue_and_are_made_one_after_the_other() {
     assert_eq!(shown.json["parameters"], json!({"name": "m", "region": "north", "autoScalerMax": 2}));
 }
 
-#[tokio::test]
-async fn a_change_that_fails_takes_nothing_from_the_one_behind_it() {
-    let world = old_broker().await;
+async fn a_change_that_fails_takes_nothing_from_the_one_behind_it(backend: BackendKind) {
+    let world = old_broker(backend).await;
     world.made("a", SMALL).await;
     world.levers.hold(true);
     world.patch("a", &change(&json!({"autoScalerMax": 2}))).await;
@@ -243,9 +252,8 @@ async fn a_change_that_fails_takes_nothing_from_the_one_behind_it() {
     assert_eq!(world.get("a").await.json["plan_id"], LARGE);
 }
 
-#[tokio::test]
-async fn a_queue_has_an_end() {
-    let world = old_broker().await;
+async fn a_queue_has_an_end(backend: BackendKind) {
+    let world = old_broker(backend).await;
     world.made("a", SMALL).await;
     world.levers.hold(true);
     for number in 0..20 {
@@ -255,9 +263,8 @@ async fn a_queue_has_an_end() {
     world.patch("a", &change(&json!({"name": "one-more"}))).await.is(422, Some("ConcurrencyError"));
 }
 
-#[tokio::test]
-async fn a_deletion_comes_after_the_changes_before_it() {
-    let world = old_broker().await;
+async fn a_deletion_comes_after_the_changes_before_it(backend: BackendKind) {
+    let world = old_broker(backend).await;
     world.made("a", SMALL).await;
     world.levers.hold(true);
     assert_eq!(world.patch("a", &change(&json!({"name": "m"}))).await.status, 202);
@@ -272,9 +279,8 @@ async fn a_deletion_comes_after_the_changes_before_it() {
     assert_eq!((listed.len(), listed[2].0.as_str()), (3, deleted.operation()));
 }
 
-#[tokio::test]
-async fn a_change_behind_a_provisioning_that_fails_makes_no_instance_of_it() {
-    let world = old_broker().await;
+async fn a_change_behind_a_provisioning_that_fails_makes_no_instance_of_it(backend: BackendKind) {
+    let world = old_broker(backend).await;
     world.levers.hold(true);
     world.put("a", &wanted(SMALL)).await;
     world.patch("a", &change(&json!({"name": "m"}))).await;
@@ -288,9 +294,8 @@ async fn a_change_behind_a_provisioning_that_fails_makes_no_instance_of_it() {
     world.until("a", "succeeded").await;
 }
 
-#[tokio::test]
-async fn bindings_end_with_their_instance() {
-    let world = old_broker().await;
+async fn bindings_end_with_their_instance(backend: BackendKind) {
+    let world = old_broker(backend).await;
     world.made("a", SMALL).await;
     let body = json!({"service_id": SERVICE, "plan_id": SMALL});
     for id in ["b", "c"] {
@@ -306,9 +311,8 @@ async fn bindings_end_with_their_instance() {
     }
 }
 
-#[tokio::test]
-async fn the_usual_lifetime_is_the_same_as_none() {
-    let world = old_broker().await;
+async fn the_usual_lifetime_is_the_same_as_none(backend: BackendKind) {
+    let world = old_broker(backend).await;
     world.levers.hold(true);
     world.put("a", &wanted(SMALL)).await;
     let plain = json!({"service_id": SERVICE, "plan_id": SMALL});

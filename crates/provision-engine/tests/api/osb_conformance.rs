@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use ::runtimes::api::osb::OsbSettings;
+use ::runtimes::backend::BackendKind;
 use conformance::{BrokerTarget, CheckOutcome, HoldSwitch, SuiteOptions, examine};
 use engine::prelude::{SecretString, async_trait};
 use tokio::net::TcpListener;
 
 use crate::osb_pretend::Levers;
-use crate::osb_world::{broker_with, settings};
+use crate::osb_world::{broker_on, on_both_back_ends, settings};
 
 /// The address of a dashboard is not known before the runtime is there, so the first answer cannot have it.
 const LATE_DASHBOARD: &str = "put.dashboard_url.first";
@@ -27,8 +28,8 @@ impl HoldSwitch for Curtain {
     }
 }
 
-async fn examined(osb: OsbSettings, options: SuiteOptions) {
-    let world = broker_with(settings(osb)).await;
+async fn examined(backend: BackendKind, osb: OsbSettings, options: SuiteOptions) {
+    let world = broker_on(settings(osb), backend).await;
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let router = world.router.clone();
@@ -45,13 +46,16 @@ async fn examined(osb: OsbSettings, options: SuiteOptions) {
     assert!(failed.is_empty() && report.count().passed > CHECKS_MIN, "{failed:?}\n{report}");
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_broker_conforms() {
-    examined(OsbSettings::default(), SuiteOptions::default()).await;
+on_both_back_ends! {
+    the_broker_conforms,
+    the_broker_conforms_where_what_is_deleted_is_gone,
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_broker_conforms_where_what_is_deleted_is_gone() {
+async fn the_broker_conforms(backend: BackendKind) {
+    examined(backend, OsbSettings::default(), SuiteOptions::default()).await;
+}
+
+async fn the_broker_conforms_where_what_is_deleted_is_gone(backend: BackendKind) {
     let osb = OsbSettings { gone: true, ..OsbSettings::default() };
-    examined(osb, SuiteOptions { gone: true, ..SuiteOptions::default() }).await;
+    examined(backend, osb, SuiteOptions { gone: true, ..SuiteOptions::default() }).await;
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ::runtimes::api::RuntimesApi;
 use ::runtimes::api::osb::OsbSettings;
-use ::runtimes::model::catalog::Catalog;
+use ::runtimes::model::catalog::{BackendKind, Catalog};
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, Request};
@@ -23,6 +23,8 @@ use crate::osb_pretend::{Levers, register};
 use crate::shaky_store::ShakyStore;
 use crate::world::ManualClock;
 
+/// Far longer than any operation takes, also on a busy machine.
+const LIMIT: Duration = Duration::from_mins(1);
 pub(crate) const SERVICE: &str = "s-1";
 pub(crate) const SMALL: &str = "p-small";
 pub(crate) const LARGE: &str = "p-large";
@@ -43,6 +45,25 @@ plans:
   - {id: p-fixed, name: fixed, description: d, provider: azure, regions: [north], machines: [m1],
      defaults: {machine: m1, min: 1, max: 3}}
 ";
+
+/// Makes of each function two tests, one for each back end.
+macro_rules! on_both_back_ends {
+    ($($name:ident),* $(,)?) => {
+        on_both_back_ends!(@on provisioner, Provisioner, $($name)*);
+        on_both_back_ends!(@on infrastructure_manager, InfrastructureManager, $($name)*);
+    };
+    (@on $module:ident, $backend:ident, $($name:ident)*) => {
+        mod $module {
+            $(
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn $name() {
+                    super::$name(::runtimes::backend::BackendKind::$backend).await;
+                }
+            )*
+        }
+    };
+}
+pub(crate) use on_both_back_ends;
 
 pub(crate) struct BrokerFixture {
     pub(crate) engine: Engine,
@@ -74,6 +95,11 @@ pub(crate) async fn broker() -> BrokerFixture {
 
 pub(crate) async fn broker_with(settings: BrokerSettings) -> BrokerFixture {
     broker_of(settings, CATALOG).await
+}
+
+/// The same plans on one back end.
+pub(crate) async fn broker_on(settings: BrokerSettings, backend: BackendKind) -> BrokerFixture {
+    broker_from(settings, Catalog::parse(CATALOG).unwrap().with_backends(|_| backend)).await
 }
 
 pub(crate) async fn broker_of(settings: BrokerSettings, catalog: &str) -> BrokerFixture {
@@ -217,7 +243,8 @@ impl BrokerFixture {
     }
 
     pub(crate) async fn until_at(&self, path: &str, state: &str) -> OsbResponse {
-        for _ in 0..1000 {
+        let limit = tokio::time::Instant::now() + LIMIT;
+        while tokio::time::Instant::now() < limit {
             let answer = self.ask("GET", path).send().await;
             if answer.json["state"] == state {
                 return answer;

@@ -1,7 +1,7 @@
 //! Upgrades of many runtimes: each once, within every limit, whatever dies.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use ::runtimes::backend::BackendKind;
 use ::runtimes::model::InstanceRecord;
@@ -157,8 +157,8 @@ async fn until(
     mut seen: impl FnMut(&OrchestrationRecord),
 ) -> OrchestrationRecord {
     let mut backoff = Backoff::default();
-    let limit = Instant::now() + LIMIT;
-    while Instant::now() < limit {
+    let limit = tokio::time::Instant::now() + LIMIT;
+    while tokio::time::Instant::now() < limit {
         sweep(engine, &Windows::default(), CHECK, &mut backoff).await.unwrap();
         let now: OrchestrationRecord = read(engine, &name(record)).await;
         seen(&now);
@@ -323,12 +323,8 @@ async fn what_goes_before_its_turn_is_skipped() {
     let fleet = Fleet::of(2).await;
     let test_engine = fleet.engine().await;
     let engine = &test_engine.engine;
-    let record = OrchestrationRecord { state: OrchestrationState::Pending, ..orchestration(strategy(1)) };
     let later = engine.now().plus(Duration::from_millis(100));
-    let record = OrchestrationRecord {
-        strategy: Strategy { begins_at: Some(later), ..record.strategy.clone() },
-        ..record
-    };
+    let record = orchestration(Strategy { begins_at: Some(later), ..strategy(1) });
     start(engine, &record).await;
     sweep(engine, &Windows::default(), CHECK, &mut Backoff::default()).await.unwrap();
     // It was chosen; then its instance was removed.
