@@ -36,10 +36,13 @@ pub struct RuntimesApi {
 }
 
 #[derive(utoipa::OpenApi)]
-#[openapi(tags(
-    (name = "runtimes", description = "Service instances and their clusters, for operators."),
-    (name = "upgrades", description = "Upgrades of many runtimes under control."),
-))]
+#[openapi(
+    tags(
+        (name = "runtimes", description = "Service instances and their clusters, for operators."),
+        (name = "upgrades", description = "Upgrades of many runtimes under control."),
+    ),
+    components(schemas(orchestrations::wire::StartedOrchestration, orchestrations::wire::UpgradePreview)),
+)]
 struct RuntimesApiDoc;
 
 static RIGHTS: [Right; 22] = {

@@ -1,7 +1,9 @@
 //! Runtimes on the wire. The names of the members are those of the broker whose place this takes.
 
+use engine::store::{ResourcePage, ResourceRow};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use server::paging::cursor_after;
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
@@ -182,19 +184,65 @@ pub struct ProgramVersion {
     pub version: String,
 }
 
-/// One page of runtimes, oldest first.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct RuntimePage {
-    pub data: Vec<Runtime>,
-    /// How many are on this page.
-    pub count: usize,
-    /// How many there are on all pages. Not counted again for the pages after a cursor.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub total_count: Option<u64>,
-    /// Where there is more: the value of `cursor` that brings it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub next: Option<String>,
+/// One page of a list as it is put together.
+pub(crate) struct Page<T> {
+    pub(crate) data: Vec<T>,
+    pub(crate) total_count: Option<u64>,
+    pub(crate) next: Option<String>,
+}
+
+impl<T> Page<T> {
+    /// Of the rows of a query for one row more than `size`, which says whether there is another page. A row that cannot be
+    /// read is left out.
+    pub(crate) fn of(
+        found: ResourcePage,
+        size: usize,
+        read: impl FnMut(ResourceRow) -> Option<T>,
+    ) -> Page<T> {
+        let next = found.rows.get(size).and(found.rows.get(size - 1)).map(|last| cursor_after(last.number));
+        let data = found.rows.into_iter().take(size).filter_map(read).collect();
+        Page { data, total_count: found.total, next }
+    }
+
+    /// The same page with each of its rows shown.
+    pub(crate) fn map<S>(self, show: impl FnMut(T) -> S) -> Page<S> {
+        let Page { data, total_count, next } = self;
+        Page { data: data.into_iter().map(show).collect(), total_count, next }
+    }
+}
+
+/// A page on the wire. Each has a name of its own, because the description of the API would repeat the schema of what is on
+/// a generic one.
+macro_rules! wire_page {
+    ($(#[$about:meta])* $name:ident of $item:ty) => {
+        $(#[$about])*
+        #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, utoipa::ToSchema)]
+        #[serde(rename_all = "camelCase")]
+        pub struct $name {
+            pub data: Vec<$item>,
+            /// How many are on this page.
+            pub count: usize,
+            /// How many there are on all pages. Not counted again for the pages after a cursor.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub total_count: Option<u64>,
+            /// Where there is more: the value of `cursor` that brings it.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub next: Option<String>,
+        }
+
+        impl From<$crate::api::types::Page<$item>> for $name {
+            fn from(page: $crate::api::types::Page<$item>) -> $name {
+                let $crate::api::types::Page { data, total_count, next } = page;
+                $name { count: data.len(), data, total_count, next }
+            }
+        }
+    };
+}
+pub(crate) use wire_page;
+
+wire_page! {
+    /// One page of runtimes, oldest first.
+    RuntimePage of Runtime
 }
 
 /// Which runtimes are wanted. All filters but `expired` may be given more than once.

@@ -13,7 +13,6 @@ use super::{ExistingInstance, Operators, Shared, filter, show};
 use crate::api::types;
 use server::ToWire;
 use server::http::Failure;
-use server::paging::cursor_after;
 use server::query::{Query, not_allowed};
 
 const SIZE_MAX: u16 = 100;
@@ -50,26 +49,23 @@ pub(crate) async fn list_runtimes(
             return Ok(Json(types::RuntimePage { count: 0, data: Vec::new(), total_count, next: None }));
         }
     }
-    let page = app.engine.resources(&wanted).await?;
-    let next = page.rows.get(size).and(page.rows.get(size - 1)).map(|last| cursor_after(last.number));
     // A record that cannot be read is in the log, and does not hide the others.
-    let found = page.rows.into_iter().take(size).filter_map(|row| ExistingInstance::read(row).ok());
-    let found: Vec<ExistingInstance> = found.collect();
+    let found =
+        types::Page::of(app.engine.resources(&wanted).await?, size, |row| ExistingInstance::read(row).ok());
     let mut operations =
-        if details.all_operations { operations(&app.engine, &found).await? } else { BTreeMap::new() };
-    let mut data = Vec::new();
-    for found in &found {
-        let mut shown = details.runtime(&app, found);
+        if details.all_operations { operations(&app.engine, &found.data).await? } else { BTreeMap::new() };
+    let mut page = found.map(|found| {
+        let mut shown = details.runtime(&app, &found);
         if details.all_operations {
             let operations = operations.remove(&found.row.name).unwrap_or_default();
             show::all_operations(&mut shown, found.instance.suspended, &operations);
         }
-        data.push(shown);
-    }
+        shown
+    });
     if details.bindings {
-        add_bindings(&app.engine, &mut data).await?;
+        add_bindings(&app.engine, &mut page.data).await?;
     }
-    Ok(Json(types::RuntimePage { count: data.len(), data, total_count: page.total, next }))
+    Ok(Json(page.into()))
 }
 
 /// What is shown with each runtime.

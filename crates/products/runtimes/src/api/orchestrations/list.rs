@@ -5,11 +5,11 @@ use axum::extract::State;
 use engine::Resource;
 use engine::store::ResourceQuery;
 use server::http::Failure;
-use server::paging::cursor_after;
 use server::query::{Query, not_allowed};
 
 use super::{read, shown, wire};
 use crate::api::operators::{Shared, filter};
+use crate::api::types::Page;
 use crate::model::orchestration::{OrchestrationRecord, OrchestrationState};
 
 const SIZE_MAX: u16 = 1000;
@@ -40,9 +40,7 @@ pub(crate) async fn list_orchestrations(
     }
     let size = filter::page_of(&mut query, &mut wanted, SIZE_DEFAULT, SIZE_MAX)?;
     query.finish()?;
-    let page = app.engine.resources(&wanted).await?;
-    let next = page.rows.get(size).and(page.rows.get(size - 1)).map(|last| cursor_after(last.number));
-    let found = page.rows.into_iter().take(size).filter_map(|row| read(row).ok());
-    let data: Vec<wire::OrchestrationStatus> = found.map(|stored| shown(&stored, None)).collect();
-    Ok(Json(wire::OrchestrationPage { count: data.len(), data, total_count: page.total, next }))
+    let found = app.engine.resources(&wanted).await?;
+    let page = Page::of(found, size, |row| read(row).ok().map(|stored| shown(&stored, None)));
+    Ok(Json(page.into()))
 }

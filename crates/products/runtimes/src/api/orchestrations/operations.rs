@@ -3,17 +3,17 @@
 use api::Code;
 use axum::Json;
 use axum::extract::{Path, State};
-use engine::store::ResourceQuery;
+use engine::store::{ResourceQuery, ResourceRow};
 use engine::{Engine, OperationId};
 use serde_json::{Map, Value};
 use server::ToWire;
 use server::http::Failure;
-use server::paging::cursor_after;
 use server::query::{Name, Query, check_text, not_allowed};
 
 use super::list::SIZE_DEFAULT;
 use super::{find, wire};
 use crate::api::operators::{Shared, filter};
+use crate::api::types::Page;
 use crate::model::orchestration::{OrchestrationRecord, TargetRecord, TargetState};
 use crate::model::request::shown_upgrade;
 use crate::workflows::orchestration::of_targets;
@@ -51,12 +51,9 @@ pub(crate) async fn list_upgrade_operations(
     });
     let size = filter::page_of(&mut query, &mut wanted, SIZE_DEFAULT, SIZE_MAX)?;
     query.finish()?;
-    let page = app.engine.resources(&wanted).await?;
-    let next = page.rows.get(size).and(page.rows.get(size - 1)).map(|last| cursor_after(last.number));
-    let read = |record: &str| serde_json::from_str::<TargetRecord>(record).ok();
-    let found = page.rows.iter().take(size).filter_map(|row| read(&row.record));
-    let data: Vec<wire::UpgradeOperation> = found.map(|target| shown(target, &record)).collect();
-    Ok(Json(wire::UpgradeOperationPage { count: data.len(), data, total_count: page.total, next }))
+    let found = app.engine.resources(&wanted).await?;
+    let read = |row: ResourceRow| serde_json::from_str::<TargetRecord>(&row.record).ok();
+    Ok(Json(Page::of(found, size, |row| read(row).map(|target| shown(target, &record))).into()))
 }
 
 /// The upgrade of one runtime, with the configuration that is sent. Its secrets are masked.

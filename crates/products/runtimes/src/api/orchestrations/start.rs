@@ -1,6 +1,6 @@
 //! `POST /upgrade/cluster` and `POST /upgrade/kyma`
 
-use api::Code;
+use api::{Code, ProblemBody};
 use axum::Extension;
 use axum::Json;
 use axum::extract::State;
@@ -32,19 +32,27 @@ const PAGE: usize = 500;
 /// What a dry run lists.
 const LISTED_MAX: usize = 1000;
 
+/// How both upgrades answer.
+#[derive(utoipa::IntoResponses)]
+#[expect(dead_code, reason = "it describes the answers of the endpoints that use it")]
+enum UpgradeResponses {
+    /// It begins.
+    #[response(status = ACCEPTED)]
+    Started(wire::StartedOrchestration),
+    /// With `dryRun`: the targets and what would be sent. Nothing has changed.
+    #[response(status = OK)]
+    Preview(wire::UpgradePreview),
+    /// No target is included, or a member is wrong: `invalid-body`.
+    #[response(status = BAD_REQUEST, content_type = "application/problem+json")]
+    Wrong(ProblemBody),
+}
+
 /// Upgrades Kubernetes and the nodes of many runtimes.
 ///
-/// With `dryRun` it answers 200 with the targets and what would be sent, and changes nothing. With the header
-/// `Idempotency-Key` the same request can be sent again.
+/// With the header `Idempotency-Key` the same request can be sent again.
 #[utoipa::path(
     post, path = "/upgrade/cluster", tag = "upgrades", operation_id = "upgrade_cluster",
-    request_body = UpgradeRequest,
-    responses(
-        (status = ACCEPTED, body = wire::StartedOrchestration, description = "It begins."),
-        (status = OK, body = wire::UpgradePreview, description = "What a dry run would upgrade."),
-        (status = BAD_REQUEST, body = api::ProblemBody, content_type = "application/problem+json",
-         description = "No target is included, or a member is wrong: `invalid-body`."),
-    )
+    request_body = UpgradeRequest, responses(UpgradeResponses)
 )]
 pub(crate) async fn upgrade_cluster(
     State(app): State<Shared>,
@@ -58,18 +66,12 @@ pub(crate) async fn upgrade_cluster(
 /// Upgrades Kyma on many runtimes.
 ///
 /// Runtimes of Infrastructure Manager have no such upgrade: they are skipped, and where no other one fits, the request is
-/// refused.
-///
-/// With `dryRun` it answers 200 with the targets and what would be sent, and changes nothing. With the header
-/// `Idempotency-Key` the same request can be sent again.
+/// refused. With the header `Idempotency-Key` the same request can be sent again.
 #[utoipa::path(
     post, path = "/upgrade/kyma", tag = "upgrades", operation_id = "upgrade_kyma",
     request_body = UpgradeRequest,
     responses(
-        (status = ACCEPTED, body = wire::StartedOrchestration, description = "It begins."),
-        (status = OK, body = wire::UpgradePreview, description = "What a dry run would upgrade."),
-        (status = BAD_REQUEST, body = api::ProblemBody, content_type = "application/problem+json",
-         description = "No target is included, or a member is wrong: `invalid-body`."),
+        UpgradeResponses,
         (status = UNPROCESSABLE_ENTITY, body = api::ProblemBody, content_type = "application/problem+json",
          description = "All runtimes that fit are of a back end without this upgrade: `invalid-command`."),
     )

@@ -9,6 +9,7 @@ use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
+use crate::api::types::wire_page;
 use crate::model::orchestration::{OrchestrationState, TargetSpec, TargetState, UpgradeKind};
 
 /// Which runtimes to upgrade, to what, and how.
@@ -183,16 +184,9 @@ pub struct OrchestrationStatus {
     pub remaining_seconds: Option<u64>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct OrchestrationPage {
-    pub data: Vec<OrchestrationStatus>,
-    pub count: usize,
-    /// Not counted again for the pages after a cursor.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub total_count: Option<u64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub next: Option<String>,
+wire_page! {
+    /// One page of orchestrations, oldest first.
+    OrchestrationPage of OrchestrationStatus
 }
 
 /// The upgrade of one runtime.
@@ -238,16 +232,9 @@ pub struct UpgradeOperation {
     pub kyma_config: Option<Value>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct UpgradeOperationPage {
-    pub data: Vec<UpgradeOperation>,
-    pub count: usize,
-    /// Not counted again for the pages after a cursor.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub total_count: Option<u64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub next: Option<String>,
+wire_page! {
+    /// One page of upgrades, in the order in which the runtimes were chosen.
+    UpgradeOperationPage of UpgradeOperation
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
