@@ -33,7 +33,11 @@ impl ArmErrorBody {
         let first = self.details.as_ref().and_then(|details| details.first());
         let is_general = matches!(
             self.code.as_str(),
-            "" | "Conflict" | "BadRequest" | "DeploymentFailed" | "ResourceDeploymentFailure"
+            "" | "Conflict"
+                | "BadRequest"
+                | "DeploymentFailed"
+                | "ResourceDeploymentFailure"
+                | "RetryableError"
         );
         match first {
             Some(detail) if is_general && !detail.code.is_empty() => detail.cause(),
@@ -86,21 +90,21 @@ fn of_body(status: Option<StatusCode>, body: &ArmErrorBody, after: Option<Durati
 }
 
 fn sort(status: Option<StatusCode>, code: &str, message: &str) -> (Category, Option<Duration>) {
-    if status == Some(StatusCode::TOO_MANY_REQUESTS) {
-        return (Category::Throttle, None);
-    }
     match code {
         "NicReservedForAnotherVm" => (Category::Upstream, Some(NIC_RESERVED)),
-        // What is in the way ends by itself, and the same call is right afterwards.
+        // What is in the way ends by itself, and the same call is right afterwards. Network answers some of them with the
+        // status of a rate that is used up.
         "Conflict"
         | "AnotherOperationInProgress"
         | "ResourceGroupBeingDeleted"
         | "ReferencedResourceNotProvisioned"
         | "RetryableError"
+        | "RetryableErrorDueToAnotherOperation"
         | "NicInUse"
         | "InUseSubnetCannotBeDeleted"
         | "InUseNetworkSecurityGroupCannotBeDeleted"
         | "PublicIPAddressCannotBeDeleted" => (Category::Upstream, Some(BUSY)),
+        _ if status == Some(StatusCode::TOO_MANY_REQUESTS) => (Category::Throttle, None),
         _ => (by_code(status, code, message).unwrap_or_else(|| by_status(status)), None),
     }
 }

@@ -84,6 +84,7 @@ impl Clock for TestClock {
 
 /// A request as it arrived.
 pub struct Arrival {
+    pub method: String,
     pub path: String,
     pub headers: HeaderMap,
     pub body: Vec<u8>,
@@ -103,7 +104,8 @@ impl TestServer {
             let (parts, body) = request.into_parts();
             let path = parts.uri.path_and_query().unwrap().to_string();
             let body = body::to_bytes(body, usize::MAX).await.unwrap().to_vec();
-            let arrival = Arrival { path, headers: parts.headers, body };
+            let method = parts.method.to_string();
+            let arrival = Arrival { method, path, headers: parts.headers, body };
             let response = answer(&arrival);
             seen.lock().unwrap().push(arrival);
             response

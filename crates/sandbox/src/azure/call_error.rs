@@ -9,6 +9,7 @@ pub(super) struct ArmError {
     pub(super) code: String,
     pub(super) message: String,
     pub(super) retry_after_s: Option<u64>,
+    details: Option<Vec<Value>>,
 }
 
 impl ArmError {
@@ -18,7 +19,32 @@ impl ArmError {
             code: code.to_owned(),
             message: message.into(),
             retry_after_s: None,
+            details: None,
         }
+    }
+
+    /// Network always has a list of causes, most of the time an empty one.
+    pub(super) fn of_network(status: u16, code: &str, message: impl Into<String>) -> Self {
+        ArmError { details: Some(Vec::new()), ..ArmError::new(status, code, message) }
+    }
+
+    /// A general word, with the cause in the details.
+    pub(super) fn caused(status: u16, code: &str, cause: &str, message: impl Into<String>) -> Self {
+        let error = ArmError::new(status, code, message);
+        let detail = json!({"code": cause, "message": error.message});
+        ArmError { details: Some(vec![detail]), ..error }
+    }
+
+    /// What is referred to is not ready. Network says it with the status of a rate that is used up.
+    pub(super) fn not_ready(message: impl Into<String>) -> Self {
+        ArmError::caused(429, "RetryableError", "ReferencedResourceNotProvisioned", message)
+    }
+
+    pub(super) fn about(mut self, target: &str) -> Self {
+        for detail in self.details.iter_mut().flatten() {
+            detail["target"] = json!(target);
+        }
+        self
     }
 
     pub(super) fn invalid(message: impl Into<String>) -> Self {
@@ -35,6 +61,10 @@ impl ArmError {
     }
 
     pub(super) fn body(&self) -> Value {
-        json!({"error": {"code": self.code, "message": self.message}})
+        let mut error = json!({"code": self.code, "message": self.message});
+        if let Some(details) = &self.details {
+            error["details"] = json!(details);
+        }
+        json!({"error": error})
     }
 }

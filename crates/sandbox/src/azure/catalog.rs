@@ -58,7 +58,9 @@ impl VmSize {
         let capability = |name: &str, value: &str| json!({"name": name, "value": value});
         let restrictions: Vec<Value> = self
             .restricted
-            .map(|reason| json!({"type": "Location", "values": [location], "reasonCode": reason}))
+            .map(|reason| json!({
+                "type": "Location", "values": [location], "restrictionInfo": {"locations": [location]}, "reasonCode": reason,
+            }))
             .into_iter()
             .collect();
         json!({
@@ -66,7 +68,9 @@ impl VmSize {
             "name": self.name,
             "tier": "Standard",
             "family": self.family,
+            "size": self.name.trim_start_matches("Standard_"),
             "locations": [location],
+            "locationInfo": [{"location": location, "zones": [], "zoneDetails": []}],
             "capabilities": [
                 capability("MaxResourceVolumeMB", "16384"),
                 capability("vCPUs", &self.vcpus.to_string()),
@@ -90,7 +94,9 @@ pub(super) fn locations(subscription: &str) -> Vec<Value> {
         json!({
             "id": format!("/subscriptions/{subscription}/locations/{name}"),
             "name": name,
+            "type": "Region",
             "displayName": name,
+            "regionalDisplayName": format!("(Sandbox) {name}"),
             "metadata": {"regionType": kind, "regionCategory": "Recommended"},
         })
     };
@@ -105,7 +111,8 @@ pub(super) fn skus(filter: Option<&str>) -> Vec<Value> {
         all.extend(SIZES.iter().map(|size| size.body(location)));
         all.push(json!({
             "resourceType": "disks", "name": "Standard_LRS", "tier": "Standard", "size": "S4",
-            "locations": [location], "restrictions": [],
+            "locations": [location], "locationInfo": [{"location": location, "zones": [], "zoneDetails": []}],
+            "capabilities": [{"name": "MaxSizeGiB", "value": "32"}], "restrictions": [],
         }));
     }
     all
@@ -140,7 +147,16 @@ impl AzureState {
             return vec![
                 usage("PublicIPAddresses", count(ArmKind::PublicIp), 1000),
                 usage("NetworkInterfaces", count(ArmKind::Nic), 65_536),
-            ];
+            ]
+            .into_iter()
+            .map(|mut one| {
+                let name = one["name"]["value"].as_str().unwrap_or_default();
+                let base = format!("/subscriptions/{subscription}/providers/Microsoft.Network");
+                one["id"] = json!(format!("{base}/locations/{location}/usages/{name}"));
+                one["isAdjustable"] = json!(true);
+                one
+            })
+            .collect();
         }
         let limits = &self.controls.limits;
         let mut all = vec![

@@ -62,7 +62,7 @@ impl AzureState {
         let key = &resource.key;
         let used = |code: &str, by: &str| {
             let message = format!("'{}' cannot be deleted: it is in use by {by}", resource.name);
-            Err(ArmError::new(400, code, message))
+            Err(ArmError::of_network(400, code, message))
         };
         match key.kind {
             ArmKind::Nic => {

@@ -152,7 +152,10 @@ fn handle(state: &mut AzureState, request: &ArmRequest<'_>) -> Result<(ArmReply,
     authenticate(state, request, &chance)?;
     state.subscriptions.require(&subscription)?;
     if state.controls.throttle.hits(request.method) {
-        let mut error = ArmError::new(429, "TooManyRequests", "the number of requests is above the limit");
+        let message = "the number of requests is above the limit";
+        let target = "HighCostGet";
+        let mut error =
+            ArmError::caused(429, "OperationNotAllowed", "TooManyRequests", message).about(target);
         error.retry_after_s = Some(state.controls.throttle.retry_after_s);
         return Err(error);
     }

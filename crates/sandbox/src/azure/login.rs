@@ -11,7 +11,6 @@ use axum::routing::{get, post};
 use axum::{Json, Router, middleware};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use time::format_description::well_known::Rfc3339;
 use time::{Duration, OffsetDateTime};
 use uuid::Uuid;
 
@@ -178,14 +177,23 @@ impl EntraError {
 
 impl IntoResponse for EntraError {
     fn into_response(self) -> Response {
-        let now = OffsetDateTime::now_utc().format(&Rfc3339).unwrap_or_default();
+        let now = OffsetDateTime::now_utc();
+        let (hour, minute, second) = now.time().as_hms();
+        // Entra writes a space where others write a T.
+        let now = format!("{} {hour:02}:{minute:02}:{second:02}Z", now.date());
+        let (trace, correlation) = (Uuid::now_v7(), Uuid::now_v7());
+        let why = format!(
+            "AADSTS{}: {}. Trace ID: {trace} Correlation ID: {correlation} Timestamp: {now}",
+            self.number, self.why
+        );
         let body = json!({
             "error": self.error,
-            "error_description": format!("AADSTS{}: {}.", self.number, self.why),
+            "error_description": why,
             "error_codes": [self.number],
             "timestamp": now,
-            "trace_id": Uuid::now_v7(),
-            "correlation_id": Uuid::now_v7(),
+            "trace_id": trace,
+            "correlation_id": correlation,
+            "error_uri": format!("{AUTHORITY}/error?code={}", self.number),
         });
         (self.status, Json(body)).into_response()
     }

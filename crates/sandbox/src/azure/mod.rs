@@ -42,6 +42,7 @@ mod network;
 mod operations;
 mod put;
 mod resource;
+mod service_members;
 mod subscriptions;
 mod target;
 mod view;

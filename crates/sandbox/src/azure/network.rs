@@ -78,7 +78,7 @@ impl AzureState {
             let ip = self.referred(new, ip, ArmKind::PublicIp)?;
             if ip.stage == ArmStage::Creating {
                 let message = format!("the public address '{}' is not in Succeeded state", ip.name);
-                return Err(ArmError::new(409, "ReferencedResourceNotProvisioned", message));
+                return Err(ArmError::not_ready(message));
             }
             if self.nic_of_ip(&ip.key).is_some_and(|nic| nic.key != *new.key) {
                 let message = format!("the public address '{}' is in use", ip.name);
@@ -101,7 +101,13 @@ impl AzureState {
             }
             _ => None,
         };
-        found.map(drop).ok_or_else(|| missing_reference(id))
+        match found {
+            None => Err(missing_reference(id)),
+            Some(network) if network.stage == ArmStage::Creating => {
+                Err(ArmError::not_ready(format!("the subnet {id} is not in Succeeded state")))
+            }
+            Some(_) => Ok(()),
+        }
     }
 
     /// Another resource of this kind and location, which must be there.

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use time::OffsetDateTime;
-use time::format_description::well_known::Rfc3339;
 use uuid::Uuid;
 
 use super::call_error::ArmError;
@@ -63,7 +62,6 @@ impl Operations {
         };
         let mut body = json!({"status": status});
         if operation.is_talkative {
-            let moment = |at: OffsetDateTime| at.format(&Rfc3339).unwrap_or_default();
             body["name"] = json!(id);
             body["startTime"] = json!(moment(operation.began_at));
             if is_over {
@@ -76,6 +74,13 @@ impl Operations {
         let reply = ArmReply::new(200, body);
         Ok(if is_over { reply } else { reply.retry_after(rest) })
     }
+}
+
+/// Compute writes seven digits and the offset.
+pub(super) fn moment(at: OffsetDateTime) -> String {
+    let (date, time) = (at.to_utc().date(), at.to_utc().time());
+    let (hour, minute, second, nano) = time.as_hms_nano();
+    format!("{date}T{hour:02}:{minute:02}:{second:02}.{:07}+00:00", nano / 100)
 }
 
 fn error(why: &FaultText) -> Value {

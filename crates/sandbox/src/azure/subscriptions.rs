@@ -14,6 +14,8 @@ use crate::delays::later;
 const SUBSCRIPTIONS_MAX: usize = 10_000;
 /// Where customers are.
 const CUSTOMER_TENANT: &str = "c0570000-0000-4000-8000-000000000001";
+/// The role that customers delegate.
+const CONTRIBUTOR: &str = "b24988ac-6180-42a0-ab88-20f7382dd24c";
 const SERVICES: [&str; 2] = ["microsoft.compute", "microsoft.network"];
 
 /// What a client sends to `PUT /azure/delegations`.
@@ -120,7 +122,8 @@ impl Subscriptions {
             "tenantId": CUSTOMER_TENANT,
             "displayName": delegation.name,
             "state": delegation.state,
-            "subscriptionPolicies": {"quotaId": "EnterpriseAgreement_2014-09-01", "spendingLimit": "Off"},
+            "authorizationSource": "RoleBased",
+            "subscriptionPolicies": {"locationPlacementId": "Public_2014-09-01", "quotaId": "EnterpriseAgreement_2014-09-01", "spendingLimit": "Off"},
             "managedByTenants": [{"tenantId": TENANT}],
         })
     }
@@ -128,22 +131,25 @@ impl Subscriptions {
     pub(super) fn delegations(&self, id: &str) -> Vec<Value> {
         let base = format!("/subscriptions/{id}/providers/Microsoft.ManagedServices");
         let assignment = |(number, org): (usize, &String)| {
-            let definition = format!("{base}/registrationDefinitions/{number:08}");
+            let name = Uuid::from_u128(number as u128 + 1);
+            let definition = format!("{base}/registrationDefinitions/{name}");
             json!({
-                "id": format!("{base}/registrationAssignments/{number:08}"),
-                "name": format!("{number:08}"),
+                "id": format!("{base}/registrationAssignments/{name}"),
+                "name": name,
                 "type": "Microsoft.ManagedServices/registrationAssignments",
                 "properties": {
                     "registrationDefinitionId": definition,
                     "provisioningState": "Succeeded",
                     "registrationDefinition": {
                         "id": definition,
-                        "name": format!("{number:08}"),
+                        "name": name,
                         "type": "Microsoft.ManagedServices/registrationDefinitions",
                         "properties": {
                             "registrationDefinitionName": "Provisioning",
                             "description": format!("Delegated for provision-engine:{org} by its owner"),
                             "managedByTenantId": TENANT,
+                            "managedByTenantName": "Sandbox",
+                            "authorizations": [{"principalId": name, "roleDefinitionId": CONTRIBUTOR}],
                             "manageeTenantId": CUSTOMER_TENANT,
                             "provisioningState": "Succeeded",
                         },
@@ -195,7 +201,8 @@ impl Subscriptions {
             return Ok(());
         }
         let message = format!("the subscription is not registered to use namespace '{namespace}'");
-        Err(ArmError::new(409, "MissingSubscriptionRegistration", message))
+        let code = "MissingSubscriptionRegistration";
+        Err(ArmError::caused(409, code, code, message).about(namespace))
     }
 
     pub(super) fn register(&mut self, id: &str, namespace: &str, now: OffsetDateTime, lasts_ms: u64) {
@@ -211,6 +218,9 @@ impl Subscriptions {
             (false, false) => "NotRegistered",
         };
         let path = format!("/subscriptions/{id}/providers/{namespace}");
-        json!({"id": path, "namespace": namespace, "registrationState": state, "resourceTypes": []})
+        json!({
+            "id": path, "namespace": namespace, "authorizations": [], "resourceTypes": [],
+            "registrationState": state, "registrationPolicy": "RegistrationRequired",
+        })
     }
 }

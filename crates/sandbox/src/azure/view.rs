@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
+use super::operations::moment;
 use super::resource::{ArmKind, ArmResource, ArmStage};
+use super::service_members;
 use super::target;
 use super::world::AzureState;
 
@@ -10,11 +12,13 @@ impl AzureState {
     pub(super) fn view(&self, resource: &ArmResource, expand: Option<&str>) -> Value {
         let mut properties = resource.properties.clone();
         properties["provisioningState"] = json!(resource.state());
+        service_members::complete(resource, &mut properties);
         match resource.key.kind {
             ArmKind::Vm => Self::complete_vm(resource, &mut properties, expand),
             ArmKind::Nic => self.complete_nic(&mut properties, expand),
             ArmKind::PublicIp => {
-                if let Some(address) = resource.address {
+                // It is known from the beginning, and shown when it can be used.
+                if let Some(address) = resource.address.filter(|_| resource.stage != ArmStage::Creating) {
                     properties["ipAddress"] = json!(address);
                 }
             }
@@ -36,6 +40,9 @@ impl AzureState {
         }
         if let Some(sku) = &resource.sku {
             body["sku"] = sku.clone();
+            if resource.key.kind == ArmKind::PublicIp && sku.get("tier").is_none() {
+                body["sku"]["tier"] = json!("Regional");
+            }
         }
         if resource.key.kind.namespace() == "Microsoft.Network" {
             body["etag"] = json!(format!("W/\"{}\"", resource.etag));
@@ -84,17 +91,26 @@ impl AzureState {
 }
 
 fn statuses(vm: &ArmResource) -> Vec<Value> {
-    let status = |code: String, level: &str, message: &str| json!({"code": code, "level": level, "displayStatus": "", "message": message});
+    // A state of power has no time, and only a failure is explained.
+    let status = |code: String| json!({"code": code, "level": "Info", "displayStatus": "state"});
+    let stage = |name: &str| {
+        let mut status = status(format!("ProvisioningState/{name}"));
+        status["time"] = json!(moment(vm.created_at));
+        status
+    };
     let mut all = match (&vm.failure, vm.stage) {
         (Some(why), ArmStage::Failed) => {
-            vec![status(format!("ProvisioningState/failed/{}", why.code), "Error", &why.message)]
+            let mut failed = stage(&format!("failed/{}", why.code));
+            failed["level"] = json!("Error");
+            failed["message"] = json!(why.message);
+            vec![failed]
         }
-        (_, ArmStage::Creating) => vec![status("ProvisioningState/creating".into(), "Info", "")],
-        (_, ArmStage::Deleting) => vec![status("ProvisioningState/deleting".into(), "Info", "")],
-        _ => vec![status("ProvisioningState/succeeded".into(), "Info", "")],
+        (_, ArmStage::Creating) => vec![stage("creating")],
+        (_, ArmStage::Deleting) => vec![stage("deleting")],
+        _ => vec![stage("succeeded")],
     };
     if vm.is_running() {
-        all.push(status("PowerState/running".into(), "Info", ""));
+        all.push(status("PowerState/running".into()));
     }
     all
 }

@@ -82,7 +82,7 @@ impl AzureState {
         let nic = self.referred(new, id, ArmKind::Nic)?;
         if nic.stage == ArmStage::Creating {
             let message = format!("the network interface '{}' is not in Succeeded state", nic.name);
-            return Err(ArmError::new(409, "ReferencedResourceNotProvisioned", message));
+            return Err(ArmError::not_ready(message));
         }
         if self.vm_of_nic(&nic.key).is_some_and(|vm| vm.key != *new.key) {
             let message = format!("the network interface '{}' is in use by another instance", nic.name);

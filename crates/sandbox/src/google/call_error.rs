@@ -39,11 +39,29 @@ impl IntoResponse for GceError {
         } else {
             "global"
         };
-        let body = json!({"error": {
+        let mut body = json!({"error": {
             "code": status.as_u16(),
             "message": message,
             "errors": [{"message": message, "domain": domain, "reason": reason}],
         }});
+        let item = &mut body["error"]["errors"][0];
+        match reason.as_str() {
+            "accessNotConfigured" => {
+                item["extendedHelp"] = "https://console.developers.google.com".into();
+                item["domain"] = "usageLimits".into();
+                body["error"]["status"] = "PERMISSION_DENIED".into();
+                body["error"]["details"] = json!([{
+                    "@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "SERVICE_DISABLED",
+                    "domain": "googleapis.com", "metadata": {"service": "compute.googleapis.com"},
+                }]);
+            }
+            "authError" => {
+                item["location"] = "Authorization".into();
+                item["locationType"] = "header".into();
+                body["error"]["status"] = "UNAUTHENTICATED".into();
+            }
+            _ => {}
+        }
         (status, Json(body)).into_response()
     }
 }

@@ -135,6 +135,7 @@ pub(super) fn show_region(project: &str, region: &str, quotas: &Value) -> Value 
     json!({
         "kind": "compute#region",
         "id": "1210",
+        "creationTimestamp": "1969-12-31T16:00:00.000-08:00",
         "name": region,
         "description": region,
         "status": "UP",

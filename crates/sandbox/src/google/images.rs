@@ -64,6 +64,7 @@ impl GceImage {
         let mut shown = json!({
             "kind": "compute#image",
             "id": "5006034190819017667",
+            "creationTimestamp": "2026-01-01T00:00:00.000-08:00",
             "name": self.name,
             "status": self.status,
             "sourceType": "RAW",

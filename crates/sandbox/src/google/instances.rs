@@ -114,7 +114,10 @@ impl GceInstance {
             "machineType": format!("{site}/machineTypes/{}", self.machine_type.name),
             "labels": self.labels,
             "labelFingerprint": "42WmSpB8rSM=",
-            "metadata": {"kind": "compute#metadata", "items": items.collect::<Vec<Value>>()},
+            "canIpForward": false,
+            "scheduling": {"automaticRestart": true, "onHostMaintenance": "MIGRATE"},
+            "tags": {"fingerprint": "42WmSpB8rSM="},
+            "metadata": {"kind": "compute#metadata", "fingerprint": "42WmSpB8rSM=", "items": items.collect::<Vec<Value>>()},
             "networkInterfaces": [interface],
             "disks": [{
                 "kind": "compute#attachedDisk", "index": 0, "boot": true, "autoDelete": self.auto_delete,
@@ -152,6 +155,7 @@ impl GceDisk {
             "zone": site,
             "sourceImage": format!("{LINK}/{}", self.source_image),
             "labels": self.labels,
+            "labelFingerprint": "42WmSpB8rSM=",
             "type": format!("{site}/diskTypes/pd-standard"),
             "selfLink": format!("{site}/disks/{name}"),
         });

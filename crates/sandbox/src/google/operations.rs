@@ -1,10 +1,10 @@
 //! Operations: what Compute Engine is doing, and how it ended.
 
+use axum::http::StatusCode;
 use serde_json::{Value, json};
-use time::OffsetDateTime;
-use time::format_description::well_known::Rfc3339;
+use time::{OffsetDateTime, UtcOffset};
 
-use super::catalog::LINK;
+use super::catalog::{LINK, region_of};
 use super::faults::GceFailure;
 use super::instances::GcePlace;
 
@@ -57,11 +57,14 @@ impl GceOperation {
             "user": self.user,
             "zone": site,
             "targetLink": format!("{site}/{}", self.target),
-            "targetId": (self.id + 1).to_string(),
             "insertTime": moment(self.begun_at),
             "startTime": moment(self.begun_at),
             "selfLink": format!("{site}/operations/{}", self.name),
         });
+        // A bulk call is about a zone, which has no number.
+        if self.bulk.is_none() {
+            shown["targetId"] = (self.id + 1).to_string().into();
+        }
         if let Some(request_id) = &self.request_id {
             shown["clientOperationId"] = request_id.as_str().into();
         }
@@ -72,10 +75,16 @@ impl GceOperation {
             shown["endTime"] = moment(at).into();
         }
         if self.is_done() && !self.errors.is_empty() {
-            let errors = self.errors.iter().map(|one| json!({"code": one.code, "message": one.message}));
+            let errors = self.errors.iter().map(|one| {
+                json!({
+                    "code": one.code, "message": one.message, "errorDetails": details(&one.code, zone),
+                })
+            });
             shown["error"] = json!({"errors": errors.collect::<Vec<Value>>()});
-            shown["httpErrorStatusCode"] = status_of(&self.errors[0].code).into();
-            shown["httpErrorMessage"] = self.errors[0].code.as_str().into();
+            let status = status_of(&self.errors[0].code);
+            shown["httpErrorStatusCode"] = status.into();
+            let words = StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason());
+            shown["httpErrorMessage"] = words.unwrap_or_default().to_ascii_uppercase().into();
         }
         if let Some(bulk) = &self.bulk {
             shown["instancesBulkInsertOperationMetadata"] = self.progress(bulk);
@@ -110,6 +119,25 @@ fn status_of(code: &str) -> u16 {
     }
 }
 
+/// What a program can read of an error.
+fn details(code: &str, zone: &str) -> Value {
+    if code == "QUOTA_EXCEEDED" {
+        let region = region_of(zone);
+        return json!([{"quotaInfo": {"metricName": "compute.googleapis.com/cpus", "limitName": "CPUS-per-project-region",
+            "dimensions": {"region": region}, "limit": 0.0}}]);
+    }
+    let help =
+        json!({"links": [{"description": "how to go on", "url": "https://cloud.google.com/compute/docs"}]});
+    json!([
+        {"help": help},
+        {"localizedMessage": {"locale": "en-US", "message": code}},
+        {"errorInfo": {"reason": "resource_availability", "domain": "compute.googleapis.com", "metadatas": {"zone": zone}}},
+    ])
+}
+
+/// Compute Engine writes milliseconds, and the time of California.
 pub(super) fn moment(at: OffsetDateTime) -> String {
-    at.format(&Rfc3339).unwrap_or_default()
+    let at = at.to_offset(UtcOffset::from_hms(-8, 0, 0).unwrap_or(UtcOffset::UTC));
+    let (hour, minute, second, milli) = at.time().as_hms_milli();
+    format!("{}T{hour:02}:{minute:02}:{second:02}.{milli:03}-08:00", at.date())
 }

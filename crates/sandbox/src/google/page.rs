@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::call_error::GceError;
+use super::catalog::LINK;
 use super::filter::GceFilter;
 use super::query::GceQuery;
 
@@ -17,7 +18,7 @@ const ITEMS_MAX: usize = 500;
 
 /// The items that fit the filter, from where the token says.
 pub(super) fn page(
-    kind: &str,
+    (kind, path): (&str, &str),
     items: Vec<Value>,
     query: &GceQuery,
     controls: PageControls,
@@ -34,7 +35,9 @@ pub(super) fn page(
     let most = controls.items.unwrap_or(ITEMS_MAX).min(asked).max(1);
     let from = match query.get("pageToken") {
         None if controls.begins_empty => {
-            return Ok(json!({"kind": kind, "id": "list", "nextPageToken": token(0)}));
+            let mut empty = head(kind, path);
+            empty["nextPageToken"] = token(0).into();
+            return Ok(empty);
         }
         None => 0,
         Some(token) => read_token(token)?,
@@ -42,7 +45,7 @@ pub(super) fn page(
     let fitting: Vec<Value> = items.into_iter().filter(|item| filter.fits(item)).collect();
     let rest = fitting.len().saturating_sub(from + most);
     let shown: Vec<Value> = fitting.into_iter().skip(from).take(most).collect();
-    let mut answer = json!({"kind": kind, "id": "list"});
+    let mut answer = head(kind, path);
     if !shown.is_empty() {
         answer["items"] = shown.into();
     }
@@ -50,6 +53,10 @@ pub(super) fn page(
         answer["nextPageToken"] = token(from + most).into();
     }
     Ok(answer)
+}
+
+fn head(kind: &str, path: &str) -> Value {
+    json!({"kind": kind, "id": path, "selfLink": format!("{LINK}/{path}")})
 }
 
 fn token(from: usize) -> String {

@@ -122,6 +122,9 @@ impl GceProject {
             "projectId": project,
             "displayName": project,
             "state": "ACTIVE",
+            "createTime": "2024-01-21T18:30:53.390Z",
+            "updateTime": "2024-01-21T18:30:53.390123Z",
+            "etag": "W/\"0123456789abcdef\"",
             "labels": self.labels,
         })
     }

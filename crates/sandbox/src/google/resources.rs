@@ -129,7 +129,8 @@ impl GoogleState {
     }
 
     fn list(&self, kind: &str, items: Vec<Value>, call: &GceCall<'_>) -> Result<Value, GceError> {
-        page(kind, items, &call.query, self.controls.pages)
+        let path = format!("projects/{}/{}", call.project, call.path.join("/"));
+        page((kind, &path), items, &call.query, self.controls.pages)
     }
 
     fn machine_types(&self, call: &GceCall<'_>, zone: &str, rest: &[&str]) -> Result<Value, GceError> {

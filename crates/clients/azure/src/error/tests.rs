@@ -52,26 +52,6 @@ fn what_is_in_the_way_says_when_to_come_back() {
     assert_eq!((throttled.category, throttled.after), (Category::Throttle, after));
 }
 
-/// Compute writes its errors over several lines, and puts the cause into the details.
-#[test]
-fn the_cause_is_found_in_the_details() {
-    let text = r#"{
-  "error": {
-    "code": "Conflict",
-    "message": "The request failed.",
-    "details": [
-      {
-        "code": "AllocationFailed",
-        "message": "Allocation failed. We do not have sufficient capacity for the requested VM size in this region."
-      }
-    ]
-  }
-}"#;
-    assert_eq!(of(409, text), (Category::Capacity, "AllocationFailed".to_owned(), None));
-    let missing = r#"{"error":{"code":"ResourceNotFound","message":"The Resource 'Microsoft.Compute/virtualMachines/a' under resource group 'g' was not found."}}"#;
-    assert_eq!(of(404, missing).0, Category::NotFound);
-}
-
 #[test]
 fn what_cannot_be_read_is_told_by_the_status() {
     assert_eq!(of(502, "<html>"), (Category::Upstream, String::new(), None));

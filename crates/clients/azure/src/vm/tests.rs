@@ -80,15 +80,3 @@ fn tags_have_no_case_and_the_primary_interface_counts() {
     assert!(vm.is_of("tag") && !vm.is_of("Tag"));
     assert_eq!(vm.nic(), Some("/second"));
 }
-
-/// As Network answers `$expand=ipConfigurations/publicIPAddress`.
-#[test]
-fn addresses_are_read_from_the_interface() {
-    let nic = r#"{"name":"n","properties":{"provisioningState":"Succeeded","ipConfigurations":[{"name":"primary","properties":{"provisioningState":"Succeeded","privateIPAddress":"10.0.0.4","publicIPAddress":{"name":"i","properties":{"provisioningState":"Succeeded","ipAddress":"20.1.2.3","dnsSettings":{"domainNameLabel":"a","fqdn":"a.westus2.cloudapp.azure.com"}}},"primary":true,"privateIPAddressVersion":"IPv4"}}],"enableIPForwarding":false},"type":"Microsoft.Network/networkInterfaces"}"#;
-    let nic: Nic = serde_json::from_str(nic).unwrap();
-    let mut instance = CloudInstance::forgotten("x");
-    nic.complete(&mut instance);
-    assert_eq!(instance.public_ipv4.as_deref(), Some("20.1.2.3"));
-    assert_eq!(instance.private_ipv4.as_deref(), Some("10.0.0.4"));
-    assert_eq!(instance.public_dns.as_deref(), Some("a.westus2.cloudapp.azure.com"));
-}

@@ -1,11 +1,13 @@
 //! The client of Azure against the sandbox.
 
 mod accounts;
-mod certificates;
+pub(crate) mod certificates;
 mod fixture;
 mod launches;
 mod lost_answers;
+mod sandbox_answers;
 mod sdk;
 mod shortages;
 mod sweeps;
+mod vectors;
 mod wire;

@@ -7,3 +7,4 @@ mod lists;
 mod ownership;
 mod sdk;
 mod undo;
+mod vectors;

@@ -22,4 +22,6 @@ mod opennebula;
 mod provisioner;
 mod rbac;
 mod sources;
+mod tap;
+mod vector;
 mod webhook;

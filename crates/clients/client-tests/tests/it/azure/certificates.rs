@@ -14,7 +14,7 @@ use serde_json::json;
 use super::fixture::AzureFixture;
 
 /// A computer whose clock is an hour behind.
-struct ClockBehind;
+pub(super) struct ClockBehind;
 
 #[async_trait::async_trait]
 impl Clock for ClockBehind {
@@ -32,7 +32,7 @@ impl Clock for ClockBehind {
 }
 
 /// A certificate and its key, in PEM.
-fn certificate() -> (String, String) {
+pub(crate) fn certificate() -> (String, String) {
     let pair = KeyPair::generate(KeySize::Rsa2048).unwrap();
     let der = pair.as_der().unwrap();
     let key = rcgen::KeyPair::from_pkcs8_der_and_sign_algo(&der.as_ref().into(), &PKCS_RSA_SHA256).unwrap();

@@ -6,10 +6,11 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use azure::{Azure, Credential, Options};
 use client_tests::{Arrival, TestServer, answering};
-use cloud::{Category, CloudAccount, InstanceState, Provider};
+use cloud::{Category, CloudAccount, Provider};
 use serde_json::{Value, json};
 
 use super::fixture::{AzureFixture, SUBSCRIPTION, account, request};
+use crate::vector;
 
 const VM: &str = "/subscriptions/4b9d213f-712f-4d17-a483-8a10bbe9df3a/resourceGroups/g/providers/Microsoft.Compute/virtualMachines/asotest-vm";
 
@@ -28,9 +29,7 @@ fn client(url: &str) -> Azure {
 }
 
 fn token() -> Response {
-    let body =
-        json!({"token_type": "Bearer", "expires_in": 3599, "ext_expires_in": 3599, "access_token": "t0ken"});
-    axum::Json(body).into_response()
+    axum::Json(vector::load("azure", "token").response.body).into_response()
 }
 
 fn is_token(arrival: &Arrival) -> bool {
@@ -61,40 +60,6 @@ async fn a_call_has_the_headers_of_the_resource_manager() {
     assert_eq!(call.headers["authorization"], "Bearer t0ken");
     assert_eq!(call.headers["x-ms-correlation-request-id"], session);
     assert!(call.headers.contains_key("x-ms-client-request-id"));
-}
-
-/// As Compute answers, over several lines and with more than is needed.
-#[tokio::test]
-async fn an_instance_is_read_as_compute_writes_it() {
-    let vm = r#"{
-  "name": "asotest-vm",
-  "id": "/subscriptions/4b9d213f-712f-4d17-a483-8a10bbe9df3a/resourceGroups/G/providers/Microsoft.Compute/virtualMachines/asotest-vm",
-  "type": "Microsoft.Compute/virtualMachines",
-  "location": "westus2",
-  "properties": {
-    "hardwareProfile": { "vmSize": "Standard_D1_v2" },
-    "provisioningState": "Succeeded",
-    "vmId": "1923b5ab-b512-452c-9a77-84cda1279e59",
-    "storageProfile": { "osDisk": { "osType": "Linux", "deleteOption": "Detach", "diskSizeGB": 30 }, "dataDisks": [] },
-    "networkProfile": {"networkInterfaces":[{"id":"/subscriptions/4b9d213f-712f-4d17-a483-8a10bbe9df3a/resourceGroups/ASOTEST/providers/Microsoft.Network/networkInterfaces/NIC","properties":{"primary":true}}]},
-    "instanceView": { "statuses": [
-      { "code": "ProvisioningState/succeeded", "level": "Info", "displayStatus": "Provisioning succeeded", "time": "2024-12-13T00:38:33.6197886+00:00" },
-      { "code": "PowerState/running", "level": "Info", "displayStatus": "VM running" } ] },
-    "timeCreated": "2024-12-13T00:37:56.8072066+00:00"
-  }
-}"#;
-    let nic = r#"{"name":"NIC","etag":"W/\"f4195fb4\"","properties":{"provisioningState":"Succeeded","ipConfigurations":[{"name":"ipconfig1","properties":{"provisioningState":"Succeeded","privateIPAddress":"10.0.0.4","privateIPAllocationMethod":"Dynamic","primary":true}}],"dnsSettings":{"dnsServers":[]}}}"#;
-    let server = TestServer::start(move |arrival| match () {
-        () if is_token(arrival) => token(),
-        () if arrival.path.contains("networkInterfaces") => nic.into_response(),
-        () => vm.into_response(),
-    });
-    let account = account("default", SUBSCRIPTION);
-    let place = CloudAccount { account: &account, region: "westus2", session: "s" };
-    let found = client(&server.await.url).describe(&place, &[VM.to_owned()]).await.unwrap();
-    assert_eq!((found[0].id.as_str(), found[0].state), (VM, InstanceState::Running));
-    assert_eq!(found[0].private_ipv4.as_deref(), Some("10.0.0.4"));
-    assert_eq!(found[0].public_ipv4, None);
 }
 
 /// The call carries our token, so a list never leads to another host.
