@@ -27,19 +27,28 @@ pub(super) async fn hash(password: &SecretString) -> String {
 
 /// Whether the password is the one of the hash. Without a hash it never is, after the same time.
 pub(super) async fn is_good(password: &SecretString, hash: Option<&str>) -> bool {
-    #[cfg(test)]
-    COMPARED.with(|count| count.set(count.get() + 1));
     let password = password.clone();
     let is_somebody = hash.is_some();
     let hash = hash.unwrap_or(UNKNOWN_USER).to_owned();
-    let matches = apart(move || match PasswordHash::new(&hash) {
-        Ok(hash) => Argon2::default().verify_password(password.expose_secret().as_bytes(), &hash).is_ok(),
+    let compared = apart(move || match PasswordHash::new(&hash) {
+        Ok(hash) => {
+            let matches =
+                Argon2::default().verify_password(password.expose_secret().as_bytes(), &hash).is_ok();
+            (matches, work_of(&hash))
+        }
         Err(error) => {
             error!(%error, "password hash unreadable; set a new password");
-            false
+            (false, 0)
         }
     });
-    matches.await && is_somebody
+    let (matches, work) = compared.await;
+    note(work);
+    matches && is_somebody
+}
+
+/// How much a comparison costs: kibibytes times passes.
+fn work_of(hash: &PasswordHash) -> u32 {
+    argon2::Params::try_from(hash).map_or(0, |params| params.m_cost() * params.t_cost())
 }
 
 /// Off the threads that serve requests. The permit is free when the work is done, also when the request has ended.
@@ -52,15 +61,24 @@ async fn apart<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> 
     done.await.expect("it does not panic, and is cancelled only when no caller waits for it")
 }
 
+/// Only tests ask how much work was done.
+#[cfg(not(test))]
+fn note(_work: u32) {}
+
 #[cfg(test)]
-thread_local! {
-    static COMPARED: std::cell::Cell<u32> = const { std::cell::Cell::new(0) };
+fn note(work: u32) {
+    WORK.with(|done| done.set(done.get() + work));
 }
 
-/// How many comparisons began on this thread.
 #[cfg(test)]
-pub(super) fn compared() -> u32 {
-    COMPARED.with(std::cell::Cell::get)
+thread_local! {
+    static WORK: std::cell::Cell<u32> = const { std::cell::Cell::new(0) };
+}
+
+/// The work of all comparisons that were carried out for this thread.
+#[cfg(test)]
+pub(super) fn work_done() -> u32 {
+    WORK.with(std::cell::Cell::get)
 }
 
 #[cfg(test)]
