@@ -18,7 +18,7 @@ use engine::store::MemoryStore;
 use engine::{AccessStore, Clock, Engine, PeopleStore, RetryPolicy, Settings, WallClock};
 use sandbox::Sandbox;
 use server::sandbox_access::end_sandbox_access;
-use server::{Bearers, CodeFlow, Inside, Meter, Server, ServerSettings, SignInLimits};
+use server::{Bearers, CodeFlow, Inside, Meter, Server, ServerSettings, SignInLimits, StreamLimits};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -158,6 +158,10 @@ impl ComposedEngine {
                 body_limit_bytes: config.server.body_limit_bytes,
                 request_timeout: config.server.request_timeout.get(),
                 body_timeout: config.server.body_timeout.get(),
+                streams: StreamLimits {
+                    all: config.server.streams,
+                    per_principal: config.server.streams_per_principal,
+                },
                 public_metrics: config.server.public_metrics,
                 sign_in: SignInLimits { attempts: config.console.attempts, lock: config.console.lock.get() },
                 ..ServerSettings::default()

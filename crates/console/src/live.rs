@@ -11,7 +11,7 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use engine::{OperationId, Timestamp};
 use futures_util::stream::{once, unfold};
-use server::WatcherSlot;
+use server::{StreamSeat, WatcherSlot};
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 
@@ -72,14 +72,18 @@ pub enum LiveTopic {
 
 enum WakeUp {
     One(WatcherSlot),
-    All(broadcast::Receiver<(OperationId, u32)>),
+    /// With the place that it takes among all streams.
+    All(
+        broadcast::Receiver<(OperationId, u32)>,
+        #[expect(dead_code, reason = "given back when it is dropped")] StreamSeat,
+    ),
 }
 
 impl WakeUp {
     async fn rings(&mut self) {
         match self {
             WakeUp::One(watch) => watch.rings().await,
-            WakeUp::All(updates) => {
+            WakeUp::All(updates, _) => {
                 if let Err(RecvError::Closed) = updates.recv().await {
                     std::future::pending::<()>().await;
                 }
@@ -90,13 +94,13 @@ impl WakeUp {
     fn calm(&self) -> Duration {
         match self {
             WakeUp::One(_) => CALM,
-            WakeUp::All(_) => CALM_ALL,
+            WakeUp::All(..) => CALM_ALL,
         }
     }
 
     /// Whatever rang until now is in the picture that is drawn next.
     fn mute(&mut self) {
-        if let WakeUp::All(updates) = self {
+        if let WakeUp::All(updates, _) = self {
             *updates = updates.resubscribe();
         }
     }
@@ -115,11 +119,14 @@ struct Stream<Page> {
 
 /// Answers with a stream of pictures, each only when it differs from the one before.
 pub fn stream(signed_in: &SignedIn, about: LiveTopic, page: impl OpenPage) -> Response {
+    let (inside, principal) = (&signed_in.shared.inside, &signed_in.principal);
     let wake_up = match about {
-        LiveTopic::Operation(id) => signed_in.shared.inside.watch(id).map(WakeUp::One),
-        LiveTopic::Everything => Some(WakeUp::All(signed_in.shared.inside.engine().event_feed().watch())),
+        LiveTopic::Operation(id) => inside.watch(id, principal).map(WakeUp::One),
+        LiveTopic::Everything => {
+            inside.seat(principal).map(|seat| WakeUp::All(inside.engine().event_feed().watch(), seat))
+        }
     };
-    let Some(wake_up) = wake_up else { return StatusCode::SERVICE_UNAVAILABLE.into_response() };
+    let Ok(wake_up) = wake_up else { return StatusCode::SERVICE_UNAVAILABLE.into_response() };
     let now = signed_in.shared.inside.engine().now();
     let stream = Stream {
         shared: ConsoleState::clone(&signed_in.shared),

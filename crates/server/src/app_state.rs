@@ -13,7 +13,7 @@ use crate::auth::{Bearers, TokenCache};
 use crate::diagnostics::Diagnostics;
 use crate::endpoints::Endpoints;
 use crate::metrics::Meter;
-use crate::operations::watchers::Watchers;
+use crate::operations::watchers::{StreamLimits, Watchers};
 use crate::people::{SignInGate, SignInLimits};
 use crate::rights::{RIGHTS, Right};
 
@@ -49,7 +49,7 @@ pub struct ServerSettings {
     /// Whether `/metrics` answers without a token.
     pub public_metrics: bool,
     /// How many event streams may be open at a time.
-    pub streams_max: usize,
+    pub streams: StreamLimits,
     /// How often a stream looks for events of other nodes, which this process is not told about.
     pub stream_poll: Duration,
     /// How often a password may be wrong, at the API and in the console.
@@ -63,7 +63,7 @@ impl Default for ServerSettings {
             request_timeout: Duration::from_secs(30),
             body_timeout: Duration::from_secs(10),
             public_metrics: true,
-            streams_max: 512,
+            streams: StreamLimits { all: 512, per_principal: 128 },
             stream_poll: Duration::from_secs(1),
             sign_in: SignInLimits::default(),
         }
@@ -84,7 +84,7 @@ pub type Shared = Arc<AppState>;
 
 impl AppState {
     pub(crate) fn new(server: Server) -> Shared {
-        let watchers = Watchers::new(server.engine.event_feed().clone(), server.settings.streams_max);
+        let watchers = Watchers::new(server.engine.event_feed().clone(), server.settings.streams);
         let (tokens, sign_ins) = (TokenCache::default(), SignInGate::default());
         let rights =
             RIGHTS.iter().chain(server.endpoints.iter().flat_map(|one| one.rights())).cloned().collect();

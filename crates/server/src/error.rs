@@ -9,6 +9,7 @@ use declared::{SIGNAL_BYTES_MAX, SIGNALS_MAX};
 use engine::{AskError, OperationId, Phase, PhaseVerb, SignalError, SubmitError};
 
 use crate::http::{Failure, FailureKind, JsonFault};
+use crate::operations::watchers::NoSeat;
 
 const SOON: Duration = Duration::from_secs(1);
 
@@ -89,8 +90,15 @@ fn not_now(id: OperationId, phase: Phase, verb: PhaseVerb) -> Failure {
         .with("possible", possible)
 }
 
-pub fn too_many_streams() -> Failure {
-    let detail = "no more event streams can be opened now; poll the journal instead";
+pub fn too_many_streams(why: NoSeat) -> Failure {
+    let detail = match why {
+        NoSeat::Server => "no more event streams can be opened now; poll the journal instead".to_owned(),
+        NoSeat::Principal { most } => {
+            format!(
+                "you have {most} event streams open, which is the most; close one, or poll the journal instead"
+            )
+        }
+    };
     Error::new(Code::TooManyStreams, detail).retry_after(SOON).into()
 }
 

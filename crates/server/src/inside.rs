@@ -19,7 +19,7 @@ use tower::ServiceExt;
 use crate::app_state::Shared;
 use crate::audit;
 use crate::auth::{self, AuthError};
-pub use crate::operations::watchers::WatcherSlot;
+pub use crate::operations::watchers::{NoSeat, StreamSeat, WatcherSlot};
 use crate::people::{self, Attempt, SignInError, SignInLimits};
 use crate::principal::Principal;
 
@@ -96,9 +96,14 @@ impl Inside {
         audit::write(&self.app, row).await;
     }
 
-    /// A place among those who are told when an operation has news; `None` when all are taken.
-    pub fn watch(&self, id: OperationId) -> Option<WatcherSlot> {
-        self.app.watchers.watch(id)
+    /// A place among those who are told when an operation has news.
+    pub fn watch(&self, id: OperationId, principal: &Principal) -> Result<WatcherSlot, NoSeat> {
+        self.app.watchers.watch(id, principal)
+    }
+
+    /// A place for an event stream about all operations.
+    pub fn seat(&self, principal: &Principal) -> Result<StreamSeat, NoSeat> {
+        self.app.watchers.seat(principal)
     }
 
     /// For the time, and for the news of all operations.

@@ -16,6 +16,8 @@ pub struct ServerSettings {
     pub idle_timeout: Period,
     pub connections: usize,
     pub connections_per_address: usize,
+    pub streams: usize,
+    pub streams_per_principal: usize,
     pub public_metrics: bool,
     pub tls: Option<ServerTls>,
     /// Authorities that outgoing connections trust besides those of the system.
@@ -61,6 +63,11 @@ impl Section for ServerSettings {
         set("server.connections_per_address", Is("1024"), ValueKind::Whole(4, 60_000),
             "How many of them one address may have; for IPv6, one network of 64 bits. Never more than three quarters of all. \
              Behind a proxy all clients have its address."),
+        set("server.streams", Is("512"), ValueKind::Whole(1, 60_000),
+            "How many event streams may be open at the same time, of the API and of the console together. One more is refused with \
+             `too-many-streams`."),
+        set("server.streams_per_principal", Is("128"), ValueKind::Whole(1, 60_000),
+            "How many of them one user or token may have, so that no client takes all of them."),
         set("server.public_metrics", Is("true"), ValueKind::Switch,
             "Whether `/metrics` answers without credentials."),
         set("server.tls.certificate", Nothing, ValueKind::Path,
@@ -89,6 +96,8 @@ impl Section for ServerSettings {
             idle_timeout: settings.get("server.idle_timeout"),
             connections: settings.get("server.connections"),
             connections_per_address: settings.get("server.connections_per_address"),
+            streams: settings.get("server.streams"),
+            streams_per_principal: settings.get("server.streams_per_principal"),
             public_metrics: settings.get("server.public_metrics"),
             tls: tls(settings),
             ca_file: settings.get("tls.ca_file"),

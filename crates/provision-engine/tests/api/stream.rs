@@ -5,6 +5,7 @@ use std::time::Duration;
 use axum::body::{Body, BodyDataStream};
 use futures_util::StreamExt;
 use serde_json::{Value, json};
+use server::StreamLimits;
 
 use crate::shaky_store::Mood;
 use crate::world::{ApiFixture, settings, world, world_with};
@@ -174,11 +175,34 @@ async fn events_of_another_node_are_found_by_looking() {
 
 #[tokio::test]
 async fn only_so_many_streams_are_open_at_a_time() {
-    let world = world_with(server::ServerSettings { streams_max: 2, ..settings() }).await;
+    let world = world_with(server::ServerSettings {
+        streams: StreamLimits { all: 2, per_principal: 2 },
+        ..settings()
+    })
+    .await;
     let id = world.run_until(json!({"then": "wait", "key": "k"}), "waiting").await;
     let (first, _second) = (open(&world, &id, None).await, open(&world, &id, None).await);
     let refused = world.get(&format!("/operations/{id}/events")).await.is(503, "too-many-streams");
     assert_eq!(refused.header("retry-after"), "1");
+    drop(first);
+    open(&world, &id, None).await;
+}
+
+/// A token that opens as many streams as it may leaves the others to the other users.
+#[tokio::test]
+async fn one_principal_takes_its_share_of_the_streams_and_no_more() {
+    let limits = StreamLimits { all: 3, per_principal: 2 };
+    let world = world_with(server::ServerSettings { streams: limits, ..settings() }).await;
+    let id = world.run_until(json!({"then": "wait", "key": "k"}), "waiting").await;
+    let (first, _second) = (open(&world, &id, None).await, open(&world, &id, None).await);
+    let path = format!("/operations/{id}/events");
+    let refused = world.call("GET", &path).token(&world.reader).send().await.is(503, "too-many-streams");
+    assert!(refused.json["detail"].as_str().unwrap().contains("you have 2 event streams open"));
+    assert_eq!(refused.header("retry-after"), "1");
+    let other = world.call("GET", &path).token(&world.operator).open().await;
+    assert_eq!(other.status(), 200, "another principal still gets a stream");
+    let full = world.call("GET", &path).token(&world.admin).send().await.is(503, "too-many-streams");
+    assert!(full.json["detail"].as_str().unwrap().contains("no more event streams"));
     drop(first);
     open(&world, &id, None).await;
 }

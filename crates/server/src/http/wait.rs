@@ -23,7 +23,7 @@ impl OperationEvents {
     }
 
     pub fn of(app: &AppState, operation: Option<OperationId>) -> OperationEvents {
-        OperationEvents::new(app, operation.and_then(|operation| app.watchers.watch(operation)))
+        OperationEvents::new(app, operation.map(|operation| app.watchers.watch_for_request(operation)))
     }
 
     /// Returns when it is worth a look: `true` for news, `false` because time has passed. Another node may have the

@@ -62,7 +62,7 @@ pub(crate) async fn stream_events(
     query.finish()?;
     let after = last_event_id(&headers)?.or(after).unwrap_or(0);
     // The seat comes first: whatever happens after we looked rings the bell.
-    let watch = app.watchers.watch(id).ok_or_else(error::too_many_streams)?;
+    let watch = app.watchers.watch(id, &principal).map_err(error::too_many_streams)?;
     let phase = inspect(&app, &principal, Capability::Read, id).await?.shown.summary.phase;
     let closes_at = app.engine.now().plus(LIFE);
     let updates = OperationEvents::new(&app, Some(watch));

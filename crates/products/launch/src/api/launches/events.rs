@@ -18,6 +18,7 @@ use super::super::rights::Verb;
 use super::find::{LaunchDetail, find};
 use crate::api::error;
 use crate::api::types;
+use server::NoSeat;
 use server::http::{Failure, OperationEvents};
 
 /// Tells a proxy to pass events on at once.
@@ -45,8 +46,13 @@ pub(in crate::api) async fn stream_launch(
 ) -> Result<impl IntoResponse, Failure> {
     let found = find(&shared, &principal, &name, Verb::Read).await?;
     let operation = found.view.operation.ok_or_else(|| error::not_found("launch"))?;
-    let full = || error::unavailable("there are too many streams");
-    let watch = shared.app.watchers.watch(operation).ok_or_else(full)?;
+    let full = |why| match why {
+        NoSeat::Server => error::unavailable("there are too many streams"),
+        NoSeat::Principal { most } => {
+            error::unavailable(format!("you have {most} event streams open, which is the most: close one"))
+        }
+    };
+    let watch = shared.app.watchers.watch(operation, &principal.principal).map_err(full)?;
     let told = headers.get("last-event-id").and_then(|value| value.to_str().ok()?.parse().ok());
     let closes_at = shared.app.engine.now().plus(LIFE);
     let updates = OperationEvents::new(&shared.app, Some(watch));
