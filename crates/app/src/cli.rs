@@ -1,4 +1,4 @@
-//! The command line: its words, their help, and the settings that its flags stand for.
+//! The command line: commands, help, and the settings that flags override.
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;

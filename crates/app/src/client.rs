@@ -1,4 +1,4 @@
-//! Clients of APIs, as commands use them: where the server is, who asks, and what an error means.
+//! API clients of the commands: address, credentials and errors.
 
 mod address;
 mod explain;

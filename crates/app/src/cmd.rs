@@ -1,4 +1,4 @@
-//! What each word on the command line does.
+//! The commands of the platform, one file each.
 
 pub mod background;
 pub mod backup;

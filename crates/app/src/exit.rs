@@ -1,4 +1,4 @@
-//! How the program ends: one number for each thing that a script may want to tell apart.
+//! Exit codes.
 
 use std::process::ExitCode;
 

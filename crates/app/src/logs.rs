@@ -1,4 +1,4 @@
-//! Log lines as text or JSON, to several outputs at once, none of which can ever hold the program up.
+//! Logs as text or JSON, to several outputs, none of which can block the program.
 
 mod component_file;
 mod component_line;

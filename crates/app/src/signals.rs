@@ -1,4 +1,4 @@
-//! The signals that ask the program to end.
+//! The signals that stop the program.
 
 use std::io;
 

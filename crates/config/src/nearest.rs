@@ -1,4 +1,4 @@
-//! What the writer of an unknown name probably meant.
+//! Suggests a known name for an unknown one.
 
 use crate::table::Table;
 

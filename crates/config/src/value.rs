@@ -1,4 +1,4 @@
-//! The types of single settings, each read from its text once and right from then on.
+//! The types of settings, parsed once.
 
 use std::fmt;
 use std::net::SocketAddr;

@@ -1,4 +1,4 @@
-//! What a broker answered, and the small language in which a check says what it should have answered.
+//! An answer of a broker, and the assertions of checks on it.
 
 use reqwest::Method;
 use reqwest::header::HeaderMap;

@@ -1,4 +1,4 @@
-//! One request to a broker as it will go over the wire, with everything in it that a check may want to spoil.
+//! One request to a broker, with every part that a check may change.
 
 use reqwest::Method;
 use reqwest::header::HeaderValue;

@@ -1,4 +1,4 @@
-//! The examination of one plan: the requests that fit it, how to wait for it, and what was found so far.
+//! The run of the checks for one plan: its requests, its waits, and its results so far.
 
 use std::collections::BTreeSet;
 use std::future::Future;

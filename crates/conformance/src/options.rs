@@ -1,4 +1,4 @@
-//! What the caller knows about a broker that a catalog does not say.
+//! Options of a run: what the catalog of a broker does not say.
 
 use std::collections::BTreeMap;
 use std::fmt;

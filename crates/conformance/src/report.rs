@@ -1,4 +1,4 @@
-//! What an examination found: one outcome per check and plan, and a table of it for people.
+//! The report: one outcome per check and plan, and a table for people.
 
 use std::fmt;
 

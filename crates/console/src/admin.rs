@@ -1,4 +1,4 @@
-//! Administration: who may do what, who did what, and how the server itself is.
+//! Administration: users, tokens, the audit log, and the server itself.
 
 mod audit;
 mod keys;

@@ -1,4 +1,4 @@
-//! Asks the API on behalf of the user who looks.
+//! Calls the API on behalf of the signed-in user.
 
 use api::Error;
 use api::client::ErrorFormat;

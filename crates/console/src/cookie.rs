@@ -1,4 +1,4 @@
-//! Cookies, as few and as small as possible.
+//! Cookies.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! One sentence for the next page: what became of a form.
+//! Flash messages: one sentence that the next page shows.
 
 use std::time::Duration;
 

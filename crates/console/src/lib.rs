@@ -1,4 +1,4 @@
-//! The console: what the engine does, in a browser.
+//! The web console.
 //!
 //! It is a client of the APIs like any other, in the same process: every page calls them on behalf of its user, so
 //! the roles of the API decide what is shown and allowed, and its audit log says who did what. Nothing here reads the

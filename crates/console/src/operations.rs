@@ -1,4 +1,4 @@
-//! Operations: a list, and one with all that is known about it.
+//! The list of operations, and the page of one.
 
 mod about;
 mod ask;

@@ -1,4 +1,4 @@
-//! What went wrong, as a person is told: what it is, and what to do about it.
+//! Error pages: what is wrong, and what to do about it.
 
 use api::client::ErrorFormat;
 use api::{Error, FieldError};

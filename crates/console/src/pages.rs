@@ -1,4 +1,4 @@
-//! What products add to the console: lines of the menu, pages, and what the pages of the platform show of them.
+//! What products add to the console: menu entries, pages, links and quick starts.
 
 use api::client::ErrorFormat;
 use api::types::OperationDetail;

@@ -1,4 +1,4 @@
-//! Small things that many pages show in the same way.
+//! Components that many pages share.
 
 mod chip;
 mod icon;

@@ -1,4 +1,4 @@
-//! Addresses inside the console.
+//! Paths and queries inside the console.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 

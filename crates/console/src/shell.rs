@@ -1,4 +1,4 @@
-//! What is around every page: the way to the others, who looks, and what just happened.
+//! The frame of every page: menu, signed-in user and flash message.
 
 use askama::Template;
 use axum::http::header::{CONTENT_TYPE, SET_COOKIE};

@@ -1,4 +1,4 @@
-//! In and out.
+//! Sign in and sign out.
 
 pub(crate) mod client;
 mod form;

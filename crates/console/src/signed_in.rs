@@ -1,4 +1,4 @@
-//! Who looks: a principal with a session. Without one there is only the page to sign in.
+//! `SignedIn`: a principal with a session. Without one, pages redirect to the sign-in.
 
 use std::time::Duration;
 

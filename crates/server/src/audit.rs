@@ -1,4 +1,4 @@
-//! Who changed what: every call that changes something, or tries to, leaves a row.
+//! The audit log: every call that changes something, or tries to, writes a row.
 
 use axum::extract::State;
 use axum::response::Response;

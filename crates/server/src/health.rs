@@ -1,4 +1,4 @@
-//! Whether the process lives, and whether it can work.
+//! `/healthz` and `/readyz`.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What machines watch. Labels come from code, from declarations and from the routes, never from callers, so that they
+//! Metrics. Labels come from code, from declarations and from the routes, never from callers, so that they
 //! are few.
 
 mod tally;

@@ -1,4 +1,4 @@
-//! Addresses that are believed.
+//! Networks of trusted proxies.
 
 use std::net::IpAddr;
 use std::str::FromStr;

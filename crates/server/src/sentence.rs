@@ -1,4 +1,4 @@
-//! What happened, as one sentence for people. The API and the command line say it in the same words.
+//! Events as sentences. The API and the command line use the same texts.
 
 use engine::{Because, Body, Changes, Event, Phase};
 

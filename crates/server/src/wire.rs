@@ -1,4 +1,4 @@
-//! What the engine knows, as it goes over the wire: converted once, here, at the edge.
+//! Conversion of engine types to wire types.
 
 pub(crate) use api::ProblemBody as Problem;
 pub(crate) use api::types::*;

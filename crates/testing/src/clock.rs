@@ -1,4 +1,4 @@
-//! Time that a test turns, and dice that fall the same way for the same seed.
+//! A virtual clock, and random numbers from a seed.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};

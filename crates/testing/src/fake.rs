@@ -1,4 +1,4 @@
-//! A scripted outside system that keeps a ledger of what was really done to it.
+//! A scripted external system with a ledger of its effects.
 
 use std::collections::BTreeMap;
 use std::future::pending;

@@ -1,4 +1,4 @@
-//! What tests share: virtual time, stores that die, external systems that lie, trials for whole workflows.
+//! What tests share: virtual time, stores that crash, fake external systems, and tests for whole workflows.
 
 mod clock;
 mod counts;

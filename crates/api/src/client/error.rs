@@ -1,4 +1,4 @@
-//! Why a call had no good answer.
+//! Errors of a call.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! An answer that scripts get as it came.
+//! The body of an answer, unchanged, for scripts.
 
 use std::ops::Deref;
 

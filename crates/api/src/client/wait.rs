@@ -1,4 +1,4 @@
-//! Looking again and again until something is over, also while the server is away.
+//! Polls until an operation ends, also while the server does not answer.
 
 use std::time::Duration;
 

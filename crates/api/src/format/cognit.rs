@@ -1,4 +1,4 @@
-//! Errors of the COGNIT Provisioning Engine: what went wrong, and what lies behind it.
+//! Error format of the COGNIT Provisioning Engine: a short text and a message.
 
 use http::StatusCode;
 use serde::{Deserialize, Serialize};

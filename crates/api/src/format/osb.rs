@@ -1,4 +1,4 @@
-//! Errors of the Open Service Broker API: a description, and a word for programs where the specification has one.
+//! Error format of the Open Service Broker API: a description, and an error code where the specification has one.
 
 use http::StatusCode;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! The server itself on the wire: settings, systems outside, keys.
+//! Wire types of diagnostics: settings, external systems, keys.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! What one process can see of another: whether it runs, whether it is well, and how to signal it.
+//! Another process: whether it runs, whether it is healthy, and signals to it.
 
 use std::ffi::OsStr;
 use std::fs;

@@ -1,4 +1,4 @@
-//! `check`: what this release could not finish, before it takes over.
+//! `check`: finds operations that this release could not finish, before an upgrade.
 
 use anyhow::{Context, Result};
 use clap::Args;

@@ -1,4 +1,4 @@
-//! `complete`: what a shell may put in the place of the last word. The scripts of `completions` call it.
+//! `complete`: candidates for the word under the cursor. The scripts of `completions` call it.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! `completions`: what a shell needs to complete our commands.
+//! `completions`: completion scripts for shells.
 
 use anyhow::Result;
 use clap::Args;

@@ -1,4 +1,4 @@
-//! `config`: whether the configuration is good, and what is in force.
+//! `config`: checks the configuration, and prints the settings in force.
 
 use anyhow::Result;
 use clap::{Args, Subcommand};

@@ -1,4 +1,4 @@
-//! `keys`: the ring of keys that seal secrets in the database.
+//! `keys`: the key ring that encrypts secrets in the database.
 
 use std::time::Duration;
 

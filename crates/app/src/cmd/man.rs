@@ -1,4 +1,4 @@
-//! `man`: the manual pages, written from the same words as `--help`.
+//! `man`: the manual pages, generated from the same texts as `--help`.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! `operations`: submit, look at and steer what a server runs.
+//! `operations`: submit, list, show and control operations.
 
 mod ask;
 mod bulk;

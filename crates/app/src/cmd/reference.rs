@@ -1,4 +1,4 @@
-//! The reference of the command line in Markdown, from the same words as `--help`.
+//! The reference of the command line in Markdown, from the same texts as `--help`.
 
 use std::fmt::Write;
 

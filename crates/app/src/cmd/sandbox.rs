@@ -1,4 +1,4 @@
-//! `sandbox`: our own external systems as a process of their own, which survives the death of the engine.
+//! `sandbox`: the simulated external systems as a separate process, which survives a crash of the engine.
 
 use std::net::SocketAddr;
 

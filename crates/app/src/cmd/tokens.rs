@@ -1,4 +1,4 @@
-//! `tokens`: who may talk to the server.
+//! `tokens`: API tokens.
 
 use anyhow::Result;
 use api::types::{NewToken, Role, TokenList};

@@ -1,4 +1,4 @@
-//! `users`: who may sign in to the console.
+//! `users`: users of the console.
 
 pub(crate) mod password;
 

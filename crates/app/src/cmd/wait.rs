@@ -1,4 +1,4 @@
-//! Waiting on the command line: a signal or a limit ends the wait, and what is waited for goes on.
+//! Waits on the command line: a signal or a timeout ends the wait and not the operation.
 
 use std::time::Duration;
 

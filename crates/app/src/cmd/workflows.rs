@@ -1,4 +1,4 @@
-//! `workflows`: declare workflows of your own, and look at all of them.
+//! `workflows`: declare workflows, list and show them.
 
 mod apply;
 mod check;

@@ -1,4 +1,4 @@
-//! What administrators may see of this process: its settings, its keys, and whether the systems outside answer.
+//! Diagnostics for administrators: settings, keys, and whether external systems answer.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};

@@ -1,4 +1,4 @@
-//! Identities that others vouch for, put together from the configuration.
+//! External identities from the configuration: OpenID issuer and trusted proxies.
 
 use std::sync::Arc;
 

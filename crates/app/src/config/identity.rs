@@ -1,4 +1,4 @@
-//! The settings of identities that others vouch for: an `OpenID` issuer, and proxies in front of the server.
+//! The settings of external identities: an `OpenID` issuer, and proxies in front of the server.
 
 use ::config::Preset::{Is, Nothing};
 use ::config::{HttpUrl, Section, SectionReader, Setting, ValueKind, set};

@@ -1,4 +1,4 @@
-//! The settings of the sandbox, and which others name a system that is none.
+//! The settings of the sandbox, and which settings name a real system.
 
 use ::config::Preset::{Is, Nothing};
 use ::config::{HttpUrl, Origin, Section, SectionReader, Setting, ValueKind, set};

@@ -1,4 +1,4 @@
-//! A socket that tells when its client sends, and when it does not read.
+//! A socket that reports when its client sends, and when it stops reading.
 
 use std::io;
 use std::pin::Pin;

@@ -1,4 +1,4 @@
-//! What AWS says when it does not do what was asked, sorted by what the caller can do about it.
+//! Errors of AWS, sorted by what the caller can do about them.
 
 #[cfg(test)]
 mod tests;

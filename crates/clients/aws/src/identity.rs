@@ -1,4 +1,4 @@
-//! Who we are in an account.
+//! The identity of the engine in an account (`GetCallerIdentity`).
 
 use cloud::{CloudAccount, CloudError, CloudIdentity};
 

@@ -1,4 +1,4 @@
-//! Ordering instances, for real or to see whether one could.
+//! `RunInstances`, also as a dry run.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

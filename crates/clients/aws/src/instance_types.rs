@@ -1,4 +1,4 @@
-//! What kinds of machines a region has.
+//! The instance types of a region.
 
 use cloud::{Architecture, CloudAccount, CloudError, InstanceType};
 

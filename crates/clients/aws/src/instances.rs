@@ -1,4 +1,4 @@
-//! Instances that exist, and their end.
+//! `DescribeInstances` and `TerminateInstances`.
 
 use cloud::{CloudAccount, CloudError, CloudInstance, InstanceState, LAUNCH_TAG};
 use http_client::shorten;

@@ -1,4 +1,4 @@
-//! Key pairs: the public keys that people enter their instances with.
+//! Key pairs: the public keys for logins to instances.
 
 use aws_lc_rs::digest::{SHA256, digest};
 use base64::Engine as _;

@@ -1,4 +1,4 @@
-//! Where AWS is, and who we are to it.
+//! Endpoints and credentials of AWS.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Roles that we took, kept until shortly before they end.
+//! Sessions of assumed roles, cached until shortly before they expire.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex as Lock, PoisonError};

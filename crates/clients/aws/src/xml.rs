@@ -1,4 +1,4 @@
-//! Small readers for what stands in an answer of AWS.
+//! Reads values from XML answers of AWS.
 
 #[cfg(test)]
 mod tests;

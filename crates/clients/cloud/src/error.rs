@@ -1,4 +1,4 @@
-//! What can go wrong in a cloud, sorted by what the caller can do about it.
+//! Errors of clouds, sorted by what the caller can do about them.
 
 use std::fmt;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! The words that all clouds share.
+//! The types that all clouds share.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! The director: knows all runtimes, and what is written on their labels.
+//! The director: the registry of runtimes and their labels.
 
 mod http;
 mod queries;

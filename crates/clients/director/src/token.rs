@@ -1,4 +1,4 @@
-//! Bearer tokens by OAuth 2 client credentials, kept until shortly before they end.
+//! Bearer tokens by OAuth 2 client credentials, cached until shortly before they expire.
 
 use std::fmt;
 use std::sync::Arc;

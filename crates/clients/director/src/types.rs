@@ -1,4 +1,4 @@
-//! The director's words on the wire.
+//! Wire types of the director.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Version 2 of the contract: what a step of a declared workflow is told.
+//! Version 2 of the contract: the call of a step of a declared workflow.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The words of contract v1 on the wire.
+//! Wire types of contract v1.
 
 use std::collections::{BTreeMap, BTreeSet};
 

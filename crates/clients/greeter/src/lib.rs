@@ -1,4 +1,4 @@
-//! The greeter: makes greetings and forgets them again.
+//! The greeter: creates greetings and deletes them.
 
 mod http;
 mod types;

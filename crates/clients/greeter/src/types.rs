@@ -1,4 +1,4 @@
-//! The greeter's words on the wire.
+//! Wire types of the greeter.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! Whole answers over HTTP, read within the limits, for all drivers that speak it.
+//! Reads HTTP answers within limits, for all clients.
 
 use std::error::Error;
 use std::net::IpAddr;

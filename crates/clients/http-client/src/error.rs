@@ -1,4 +1,4 @@
-//! What can go wrong with an outside system, sorted by what the caller can do about it.
+//! Errors of external systems, sorted by what the caller can do about them.
 
 use std::time::Duration;
 

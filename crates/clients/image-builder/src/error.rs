@@ -1,4 +1,4 @@
-//! What can go wrong with Image Builder, sorted by what the caller can do about it.
+//! Errors of Image Builder, sorted by what the caller can do about them.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Image Builder: makes images of operating systems and hands them to clouds.
+//! Image Builder: builds images of operating systems and uploads them to clouds.
 //!
 //! It knows no tokens of ours: two equal calls of `submit` make two builds. A step writes its mark into the
 //! description of the image and looks for it in the list before it asks again.

@@ -1,4 +1,4 @@
-//! Builds in our words.
+//! The types of builds.
 
 use std::fmt;
 

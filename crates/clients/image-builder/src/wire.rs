@@ -1,4 +1,4 @@
-//! What Image Builder sends, and how it becomes ours.
+//! Wire types of Image Builder, and their conversion.
 
 use cloud::Architecture;
 use engine::Timestamp;

@@ -1,4 +1,4 @@
-//! Messages that come in.
+//! The Kafka consumer.
 
 use std::fmt;
 use std::sync::Arc;

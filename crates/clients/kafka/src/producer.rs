@@ -1,4 +1,4 @@
-//! Messages that go out.
+//! The Kafka producer.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,4 +1,4 @@
-//! How brokers are spoken to: in clear or with TLS, and with or without SASL.
+//! The security of connections to brokers: TLS and SASL.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! What a client of Kafka tells us while it works: errors, statistics, and partitions that come and go.
+//! Callbacks of a Kafka client: errors, statistics, and assignments of partitions.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

@@ -1,4 +1,4 @@
-//! Kubernetes clusters: the few calls that we need, to whatever cluster a kubeconfig leads.
+//! Kubernetes clusters: the calls that the engine needs, to the cluster of a kubeconfig.
 
 mod api_server;
 mod http;

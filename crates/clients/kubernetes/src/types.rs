@@ -1,4 +1,4 @@
-//! The words of Kubernetes on the wire.
+//! Wire types of Kubernetes.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! In whose name a call is made.
+//! The credentials of a call.
 
 use std::fmt;
 

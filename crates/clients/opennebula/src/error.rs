@@ -1,4 +1,4 @@
-//! What can go wrong with OpenNebula, sorted by what the caller can do about it.
+//! Errors of OpenNebula, sorted by what the caller can do about them.
 
 use engine::Halt;
 use http_client::shorten;

@@ -1,4 +1,4 @@
-//! The runtime provisioner: makes clusters with Kyma on them, changes them and takes them down.
+//! The Runtime Provisioner: creates, updates and deletes clusters with Kyma.
 //!
 //! It knows no tokens of ours: two equal calls of `provision_runtime` make two runtimes. A step finds what an
 //! earlier try made through the director, by the label that it gave the runtime.

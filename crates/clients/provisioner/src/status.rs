@@ -1,4 +1,4 @@
-//! What the provisioner answers, in our words. Everything in it came from outside and was checked or cut.
+//! Answers of the provisioner. Every text in them was checked or cut.
 
 use engine::secret::SecretString;
 use http_client::{DriverError, shorten};

@@ -1,4 +1,4 @@
-//! RBAC: what a person may do, in words of three parts.
+//! RBAC: the permissions of a user, as `application:resource:verb`.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Sources: knows the accounts in clouds that an organisation lets us use, and how we get in.
+//! Sources: the cloud accounts of an organisation, and the credentials for them.
 
 mod http;
 mod wire;

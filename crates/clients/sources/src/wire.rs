@@ -1,4 +1,4 @@
-//! What Sources sends, and how it becomes ours.
+//! Wire types of Sources, and their conversion.
 
 use std::collections::HashMap;
 

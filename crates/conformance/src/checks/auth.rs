@@ -1,4 +1,4 @@
-//! Who is let in: every endpoint wants the right user and password.
+//! Authentication: every endpoint demands the right user and password.
 
 use serde_json::json;
 

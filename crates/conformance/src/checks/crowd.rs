@@ -1,4 +1,4 @@
-//! Many at once: the same request many times, and many that differ, for one id.
+//! Concurrency: equal and different requests for one id at the same time.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Who asks, and which request it is: the two optional headers that must never get in the way.
+//! The two optional headers for identities: no request fails because of them.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

@@ -1,4 +1,4 @@
-//! The order of checks: which fault is told when a request has several.
+//! The order of checks: which error is reported when a request has several.
 
 use serde_json::{Value, json};
 

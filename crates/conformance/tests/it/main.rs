@@ -1,4 +1,4 @@
-//! The suite on trial: a small broker that is right, and many that are wrong in one way each.
+//! Tests of the suite: one broker that is correct, and many that are wrong in one way each.
 
 mod broker;
 mod catalog;

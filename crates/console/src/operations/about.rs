@@ -1,4 +1,4 @@
-//! Where an operation comes from, what it works on, and how long it took.
+//! The facts of an operation: who submitted it, its resource, and its duration.
 
 use std::time::Duration;
 

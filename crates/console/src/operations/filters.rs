@@ -1,4 +1,4 @@
-//! Which operations are wanted, as it is in the address.
+//! The filters of the list of operations, as the URL has them.
 
 use serde::Deserialize;
 use time::PrimitiveDateTime;

@@ -1,4 +1,4 @@
-//! All that a page shows of one operation, as the API tells it.
+//! One operation with its explanation, from the API.
 
 use api::types::{Explanation, JournalEntry, JournalPage, OperationDetail};
 use tokio::try_join;

@@ -1,4 +1,4 @@
-//! When each step worked, waited, paused after a failure or was taken back: the journal, folded.
+//! The timeline of steps, folded from the journal: when each ran, waited, retried and was undone.
 //!
 //! The journal is written when something is saved. Steps that were saved together share their time evenly.
 

@@ -1,4 +1,4 @@
-//! The steps of an operation under each other, each with its time on one scale.
+//! The waterfall of steps: each with its time on one scale.
 
 use std::collections::HashMap;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Why an operation is where it is, and what can be done about it here.
+//! The status of an operation, its reason, and the actions that it allows.
 
 use api::types::{Explanation, OperationDetail, PendingRequest, Phase};
 use askama::Template;

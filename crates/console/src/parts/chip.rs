@@ -1,4 +1,4 @@
-//! A state, as a picture and a word.
+//! Chips: a state as an icon and a word.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Pictures that stand beside a word, never for one.
+//! Icons. Each stands beside a word.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! The way to the other pages of a list.
+//! The pager: links to the other pages of a list.
 
 use askama::Template;
 use askama::filters::HtmlSafe;

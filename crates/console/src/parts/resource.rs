@@ -1,4 +1,4 @@
-//! What an operation works on, with the way to its page where it has one.
+//! A resource, with a link to its page where it has one.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! The browser of a sign-in, as its user recognises it in a list of sessions.
+//! The browser and the address of a session, for the list of sessions.
 
 use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};

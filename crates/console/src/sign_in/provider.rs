@@ -1,4 +1,4 @@
-//! Signing in at an identity provider: there with a question, and back with a code.
+//! Sign-in at an identity provider: redirect and callback.
 
 use std::time::Duration;
 

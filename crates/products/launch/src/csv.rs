@@ -1,4 +1,4 @@
-//! Tables for programs that open tables.
+//! CSV, safe to open in a spreadsheet.
 
 /// Lines of cells, with the ends of lines that the standard wants.
 pub(crate) fn write(header: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {

@@ -1,4 +1,4 @@
-//! What goes on beside the APIs for launches: messages about images are read, and how launches ended is told.
+//! Background tasks of launches: read image events, and deliver notices.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Everything a step may touch, and nothing more.
+//! `Clients`: the external systems that steps may call.
 
 use std::sync::Arc;
 use std::time::Duration;

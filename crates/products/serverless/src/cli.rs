@@ -1,4 +1,4 @@
-//! `serverless`: what a device does with serverless runtimes, by hand.
+//! `serverless`: serverless runtimes, as a device uses them.
 
 mod ask;
 mod create;

@@ -1,4 +1,4 @@
-//! Serverless runtimes: functions that devices asked for, and what people do with them in the steward's name.
+//! The pages of serverless runtimes. They act with the configured account of OpenNebula.
 
 mod form;
 mod list;

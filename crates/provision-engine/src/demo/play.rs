@@ -1,4 +1,4 @@
-//! The acts of the demonstration, and what became of everybody in them.
+//! The acts of the demonstration, and their results.
 
 use std::time::Duration;
 

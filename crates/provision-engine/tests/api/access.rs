@@ -1,4 +1,4 @@
-//! Who gets in.
+//! Authentication and roles at the API.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;

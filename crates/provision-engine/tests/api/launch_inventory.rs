@@ -1,4 +1,4 @@
-//! Machines as their users see them: listed, looked at, and ended.
+//! Instances as users see them: listed, shown and terminated.
 
 use engine::{AccessStore, Role};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Launches as their users see them: asked for, followed, given up.
+//! Launches as users see them: created, followed, cancelled.
 
 use ::launch::model::signature;
 use axum::http::StatusCode;

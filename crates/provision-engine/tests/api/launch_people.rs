@@ -1,4 +1,4 @@
-//! Who stands in for those whom the launch API asks about its callers.
+//! Fakes of the services that the launch API asks about its callers.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;

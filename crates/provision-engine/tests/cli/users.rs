@@ -1,4 +1,4 @@
-//! People who sign in, from the command line.
+//! Users, from the command line.
 
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;

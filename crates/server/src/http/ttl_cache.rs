@@ -1,4 +1,4 @@
-//! What was true a moment ago, for a while and in bounded memory.
+//! A cache with a time to live and a bounded size.
 
 use std::borrow::Borrow;
 use std::collections::HashMap;

@@ -1,4 +1,4 @@
-//! Why an operation is where it is, in words for people. Pure: everything it needs comes in.
+//! Explains the status of an operation. Pure: its inputs are arguments.
 
 use engine::store::Summary;
 use engine::{Because, Inspection, Memory, OperationId, Phase, PhaseVerb, Timestamp, WorkflowInfo};

@@ -1,4 +1,4 @@
-//! Operations of whose id only a part is known.
+//! Finds operations by a part of their id.
 
 use engine::store::{self, Summary};
 use engine::{Engine, OperationId};

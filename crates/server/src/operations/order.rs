@@ -1,4 +1,4 @@
-//! In which order a list is wanted.
+//! The order of a list of operations.
 
 use std::cmp::Ordering;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! How far an operation has come, step by step: its plan and its memory, put side by side.
+//! The progress of an operation: its plan and its memory, step by step.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! A trial without a type of its own.
+//! A workflow test without a type of its own.
 
 use async_trait::async_trait;
 use engine::{Engine, Plan, Workflow};

@@ -1,4 +1,4 @@
-//! Many operations at once, of which none is lost and none is doubled, whatever happens to the server.
+//! Bulk submit: retries until each operation is accepted exactly once, also across restarts of the server.
 
 use std::cell::Cell as Counter;
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! `operations signal`: tells the operations that wait for a key.
+//! `operations signal`: sends a signal to the operations that wait for its key.
 
 use anyhow::{Context, Result};
 use clap::Args;

@@ -1,4 +1,4 @@
-//! Waiting until an operation has come where it should.
+//! Waits until an operation reaches a phase.
 
 use std::cell::Cell;
 use std::time::Duration;

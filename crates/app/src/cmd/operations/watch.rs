@@ -1,4 +1,4 @@
-//! `operations watch`: what happens to an operation, while it happens.
+//! `operations watch`: follows the journal of an operation.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Reads a password that no other user sees.
+//! Reads a password without echo.
 
 use std::io::{self, BufRead, IsTerminal, Read, Stdin, Write};
 

@@ -1,4 +1,4 @@
-//! `oned`, the heart of OpenNebula: users, documents, templates and VMs.
+//! `oned`, the daemon of OpenNebula: users, documents, templates and VMs.
 
 mod client;
 mod documents;

@@ -1,4 +1,4 @@
-//! Who is calling, and a token in place of a password.
+//! The user of the credentials, and login tokens.
 
 use std::time::Duration;
 

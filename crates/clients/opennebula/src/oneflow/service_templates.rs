@@ -1,4 +1,4 @@
-//! What services are made from.
+//! Service templates.
 
 use serde::Deserialize;
 

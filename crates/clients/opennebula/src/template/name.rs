@@ -1,4 +1,4 @@
-//! What an attribute may be called.
+//! Names of attributes.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! What an attribute may hold, and who said so.
+//! Values of attributes, and where they came from.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! The XML form of a template, in which nothing can be mistaken for anything else.
+//! The XML form of a template.
 
 use xml::{Element, escape};
 

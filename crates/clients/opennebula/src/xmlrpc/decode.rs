@@ -1,4 +1,4 @@
-//! An answer.
+//! Decodes an XML-RPC answer.
 
 use xml::{Element, XmlError};
 

@@ -1,4 +1,4 @@
-//! A call.
+//! Encodes an XML-RPC call.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Answers that stay the same for a while: who has one already is told so.
+//! `ETag` and `If-None-Match`.
 
 use axum::body::Bytes;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH};

@@ -1,4 +1,4 @@
-//! `launches`: look at launches and steer them.
+//! `launches`: list, show and control launches.
 
 mod cancel;
 mod conclude;

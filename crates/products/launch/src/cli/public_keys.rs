@@ -1,4 +1,4 @@
-//! `pubkeys`: the public keys that let people into instances.
+//! `pubkeys`: public keys for logins to instances.
 
 use crate::api::wire::PublicKeyResponse;
 use anyhow::{Context, Result};

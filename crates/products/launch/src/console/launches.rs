@@ -1,4 +1,4 @@
-//! Launches: a list, and one with all that is known about it.
+//! The list of launches, and the page of one.
 
 use console::{ConsoleState, Section};
 

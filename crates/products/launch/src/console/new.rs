@@ -1,4 +1,4 @@
-//! The way from an image to instances, page by page, and what it needs: accounts and keys.
+//! The launch wizard, and the pages of accounts and public keys.
 
 use console::{ConsoleState, Section};
 

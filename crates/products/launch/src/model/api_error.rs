@@ -1,4 +1,4 @@
-//! What a caller is told when something cannot be done: what is wrong, where, and what to do about it.
+//! Errors of the launch API: what is wrong, in which field, and what to do about it.
 
 use std::ops::Deref;
 use std::time::Duration;

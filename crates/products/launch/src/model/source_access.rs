@@ -1,4 +1,4 @@
-//! What a source lets us do: whether it lets us in, who it is, what it offers, what it forbids.
+//! Access to the account of a source: whether it can be used, its identity, its resources and its missing permissions.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! `instances`: what a platform does to a service broker, by hand.
+//! `instances`: service instances and bindings of a service broker.
 
 mod bind;
 mod create;

@@ -1,4 +1,4 @@
-//! One runtime, as the API tells about it.
+//! One runtime, read from the API.
 
 use crate::api::osb::wire::Instance;
 use crate::api::types::{Runtime, RuntimeEvent, RuntimeEvents};

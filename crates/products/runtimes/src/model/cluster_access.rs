@@ -1,4 +1,4 @@
-//! The way into a runtime's cluster, and what bindings leave there.
+//! Access to the cluster of a runtime, and the objects that bindings create there.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What the path says.
+//! The id in the path.
 
 use axum::extract::{FromRequestParts, Path};
 use axum::http::request::Parts;

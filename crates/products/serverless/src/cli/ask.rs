@@ -1,4 +1,4 @@
-//! What a user asks for, as it is sent.
+//! The body of a request, from flags.
 
 use anyhow::{Result, bail};
 use clap::Args;

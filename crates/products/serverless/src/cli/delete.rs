@@ -1,4 +1,4 @@
-//! `serverless delete`: takes back what `create` made.
+//! `serverless delete`: deletes a runtime.
 
 use crate::api::wire::RuntimeOperation;
 use anyhow::Result;

@@ -1,4 +1,4 @@
-//! Who knows which operations go on: the server, or the database where no server runs.
+//! Finds unfinished operations: through the server, or in the database where no server runs.
 
 use crate::model::orphans::{Maker, Orphan};
 use anyhow::{Context, Result};

@@ -1,4 +1,4 @@
-//! `serverless orphans`: what carries our mark in OpenNebula and belongs to no runtime.
+//! `serverless orphans`: documents and services with our label that belong to no runtime.
 
 use std::time::Duration;
 

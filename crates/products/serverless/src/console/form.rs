@@ -1,4 +1,4 @@
-//! What a person says about a serverless runtime, as typed and as the API wants it.
+//! The form of a serverless runtime, as typed and as the API takes it.
 
 use crate::api::wire::Function;
 use askama::Template;

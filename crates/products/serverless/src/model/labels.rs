@@ -1,4 +1,4 @@
-//! What we leave on documents and services, so that they are found again and belong together.
+//! Labels of documents and services, by which the engine finds them again.
 
 use engine::secret::Sealed;
 use opennebula::NebulaDocument;

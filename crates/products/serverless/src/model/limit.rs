@@ -1,4 +1,4 @@
-//! How long the engine has watched something, for limits on it.
+//! Time limits that count from the first check.
 
 use engine::Timestamp;
 use engine::prelude::*;

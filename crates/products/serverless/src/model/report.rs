@@ -1,4 +1,4 @@
-//! How a step tells the caller why it could not go on.
+//! Errors of steps, for the caller of the API.
 
 use engine::prelude::*;
 use opennebula::NebulaError;

@@ -1,4 +1,4 @@
-//! What a caller is told when something cannot be done: a status, a short text and what lies behind it.
+//! Errors of the serverless API: a status, a short text and a message.
 
 use api::Error;
 use http::StatusCode;

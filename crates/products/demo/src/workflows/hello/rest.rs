@@ -1,4 +1,4 @@
-//! Waits as long as was asked. The wait is a row: it survives any crash and costs nothing.
+//! Waits for the requested time. The wait is a row in the database, so it survives a crash.
 
 use engine::prelude::*;
 

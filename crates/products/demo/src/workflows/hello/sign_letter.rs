@@ -1,4 +1,4 @@
-//! Signs the letter with the operation's own token.
+//! Signs the letter with the idempotency key of the operation.
 
 use engine::prelude::*;
 

@@ -1,4 +1,4 @@
-//! What launches have made: the list of all instances, and each of them by its id in the cloud.
+//! The inventory: all launched instances, and each by its id in the cloud.
 
 pub(crate) mod get;
 pub mod list;

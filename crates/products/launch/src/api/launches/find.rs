@@ -1,4 +1,4 @@
-//! One launch of the caller's organisation, found by either of its names.
+//! One launch of the caller's organisation, by its id or number.
 
 use crate::model::cloud::ProviderKind;
 use crate::model::numbers;

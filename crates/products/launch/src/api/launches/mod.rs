@@ -1,4 +1,4 @@
-//! Launches in our own words: build an image and launch it in one go, and follow that wherever you are.
+//! The launches API: build an image, launch it, and follow the launch.
 
 pub(crate) mod cancel;
 pub(crate) mod create;

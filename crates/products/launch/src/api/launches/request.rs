@@ -1,4 +1,4 @@
-//! What a request for a launch means: its profile, and the key that came with it.
+//! The profile and the idempotency key of a request for a launch.
 
 use server::http::Failure;
 

@@ -1,4 +1,4 @@
-//! Answers a look at a launch: at once, with "nothing new", or when there is something new.
+//! Long polling of a launch.
 
 use std::time::Duration;
 

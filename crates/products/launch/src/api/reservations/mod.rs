@@ -1,4 +1,4 @@
-//! Launches as older clients know them.
+//! Reservations: launches for clients of the hosted service.
 
 pub(crate) mod create;
 pub(crate) mod get;

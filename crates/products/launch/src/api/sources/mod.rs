@@ -1,4 +1,4 @@
-//! Accounts in clouds that an organisation lets us use.
+//! The cloud accounts of an organisation.
 use crate::api::error;
 use server::http::Failure;
 

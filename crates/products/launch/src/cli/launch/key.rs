@@ -1,4 +1,4 @@
-//! The public key that lets people in: one that the server keeps, or a file whose key it shall keep.
+//! The public key of a launch: one that the server has, or a file.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! `launches cancel`: gives a launch up, and takes back what it made.
+//! `launches cancel`: cancels a launch and undoes what it created.
 
 use anyhow::Result;
 use clap::Args;

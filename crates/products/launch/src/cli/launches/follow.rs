@@ -1,4 +1,4 @@
-//! Looking at a launch until it is over.
+//! Follows a launch until it ends.
 
 use std::cell::RefCell;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! `launches parameters`: says where and how to launch what is being built.
+//! `launches parameters`: submits the parameters of a deferred launch.
 
 use crate::api::types::NewParameters;
 use anyhow::{Result, bail};

@@ -1,4 +1,4 @@
-//! How a launch gets on, for people: one line for each step, and on a terminal a last line that changes.
+//! Prints the progress of a launch: one line for each step, and on a terminal a last line that changes.
 
 use std::collections::HashMap;
 use std::time::Duration;

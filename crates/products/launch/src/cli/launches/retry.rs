@@ -1,4 +1,4 @@
-//! `launches retry` and `launches cleanup`: once more, forward or backward.
+//! `launches retry` and `launches cleanup`: retry a launch, or its clean-up.
 
 use anyhow::Result;
 use clap::Args;

@@ -1,4 +1,4 @@
-//! `launches watch`: how a launch gets on, to its end.
+//! `launches watch`: follows a launch to its end.
 
 use anyhow::Result;
 use clap::Args;

@@ -1,4 +1,4 @@
-//! What a user asks of a launch: cancel, retry, clean up, leave, terminate.
+//! Actions on a launch: cancel, retry, clean up, leave, terminate.
 
 use axum::extract::Path;
 use axum::response::Response;

@@ -1,4 +1,4 @@
-//! A launch as people read it.
+//! Texts and chips for the pages of launches.
 
 use crate::api::types::{Instance, Launch, LaunchImage, Step};
 use api::types::StepState;

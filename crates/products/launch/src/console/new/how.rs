@@ -1,4 +1,4 @@
-//! Who says that the image is ready.
+//! How a launch learns that the image is ready.
 
 pub(crate) struct BuildOption {
     pub(crate) profile: &'static str,

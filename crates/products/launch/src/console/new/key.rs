@@ -1,4 +1,4 @@
-//! The third page: the public key that lets people in.
+//! The third page: the public key.
 
 use crate::api::wire::{PublicKeyList, PublicKeyResponse};
 use askama::Template;

@@ -1,4 +1,4 @@
-//! `/console/launch/keys`: the public keys that let people in.
+//! `/console/launch/keys`: public keys.
 
 use crate::api::rights::Verb;
 use crate::api::wire::{NewPublicKey, PublicKeyList, PublicKeyResponse, Warnings};

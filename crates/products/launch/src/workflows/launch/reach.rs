@@ -1,4 +1,4 @@
-//! The way into the account of a launch.
+//! Access to the account of a launch.
 
 use cloud::{Account, Category, CloudAccount, CloudError, Provider};
 use engine::prelude::*;

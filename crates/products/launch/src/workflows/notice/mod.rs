@@ -1,4 +1,4 @@
-//! `notice.deliver`: tells others what happened, until they have heard it.
+//! `notice.deliver`: delivers a notice, with retries.
 //!
 //! A notice has an id, and every delivery of it carries that: a receiver who gets it twice can tell. What cannot be
 //! delivered stays behind as a failed operation, which an operator can start again.

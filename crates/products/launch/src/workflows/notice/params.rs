@@ -1,4 +1,4 @@
-//! What is told, and to whom.
+//! The params of a delivery: the notice and its target.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Who knocks at the broker: the name of a token as user and the token as password, or the token alone.
+//! Authentication at the broker: the name of a token as user and the token as password, or the token alone.
 
 use axum::http::HeaderMap;
 use axum::http::header::AUTHORIZATION;

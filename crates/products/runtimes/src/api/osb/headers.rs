@@ -1,4 +1,4 @@
-//! Who is behind a request, and which request it is: two headers that must never get in the way.
+//! The two headers for identities of users and requests. No request fails because of them.
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use base64::Engine as _;

@@ -1,4 +1,4 @@
-//! How an operation stands, in words for the user of a platform.
+//! The progress of an operation, as text for the user of a platform.
 
 use crate::model::{BIND, DEPROVISION, PROVISION, UNBIND, UPDATE};
 use engine::store::{OperationQuery, ResourceRow, Summary};

@@ -1,4 +1,4 @@
-//! `instances delete`: takes back what `create` made.
+//! `instances delete`: deletes a service instance.
 
 use anyhow::Result;
 use clap::Args;

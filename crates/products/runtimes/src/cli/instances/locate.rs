@@ -1,4 +1,4 @@
-//! Which plan an instance has, which a broker wants to hear with every call.
+//! Finds the plan of an instance, which every call to a broker names.
 
 use anyhow::{Result, bail};
 

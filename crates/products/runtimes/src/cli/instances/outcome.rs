@@ -1,4 +1,4 @@
-//! What became of a change, to its end if a user waits for it.
+//! The result of a change, at its end with `--wait`.
 
 use std::time::Duration;
 

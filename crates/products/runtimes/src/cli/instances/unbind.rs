@@ -1,4 +1,4 @@
-//! `instances unbind`: credentials that open nothing any more.
+//! `instances unbind`: revokes the credentials of a binding.
 
 use anyhow::Result;
 use clap::Args;

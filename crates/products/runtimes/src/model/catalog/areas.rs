@@ -1,4 +1,4 @@
-//! Parts of the world with the region that stands for each, in the order of the file.
+//! Areas of the world with one region each, in the order of the file.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Deletes the document: from here on nothing is left that could be forgotten.
+//! Deletes the document, which is the last part of the runtime.
 
 use engine::prelude::*;
 use opennebula::NebulaErrorKind as Kind;

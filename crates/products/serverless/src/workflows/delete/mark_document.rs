@@ -1,4 +1,4 @@
-//! Marks the document, so that from now on the runtime is gone for everybody but who removes it.
+//! Labels the document as deleted: from then on only this operation finds the runtime.
 
 use engine::prelude::*;
 use opennebula::{AttributeName, NebulaErrorKind as Kind, NebulaTemplate};

@@ -1,4 +1,4 @@
-//! Tells every VM where it should be now, and the scheduler to look for a place again.
+//! Updates the placement of every VM, and has the scheduler place it again.
 
 use std::collections::BTreeSet;
 
