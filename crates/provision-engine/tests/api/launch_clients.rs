@@ -174,7 +174,13 @@ async fn an_image_for_google_must_be_shared_with_us_before_it_is_built() {
         assert_eq!((answer.status, &answer.json["field"]), (400, &json!(field)), "{}", answer.text);
     }
     for members in [json!([us]), json!(["user:ada@example.org", us]), json!(["domain:example.org"])] {
-        let answer = world.post("/launches", &body(members)).await;
+        // Six launches in a row may be more than a second allows.
+        let answer = loop {
+            let answer = world.post("/launches", &body(members.clone())).await;
+            if answer.json["code"] != "too_fast" {
+                break answer;
+            }
+        };
         assert_eq!(answer.status, 202, "{}", answer.text);
     }
 }
