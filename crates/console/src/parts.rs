@@ -11,7 +11,7 @@ mod when;
 
 pub use chip::{Chip, Tone};
 pub use icon::Icon;
-pub use pager::{NEWEST_FIRST, OLDEST_FIRST, Pager, PagerTexts};
+pub use pager::{NEWEST_FIRST, Pager, PagerTexts};
 pub use patches::{Patches, appended};
 pub use prose::Prose;
 pub(crate) use resource::ResourceLink;

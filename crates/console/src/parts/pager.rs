@@ -6,7 +6,6 @@ use askama::filters::HtmlSafe;
 /// What the links to the first, the previous and the next page say.
 pub type PagerTexts = (&'static str, &'static str, &'static str);
 pub const NEWEST_FIRST: PagerTexts = ("Newest", "Newer", "Older");
-pub const OLDEST_FIRST: PagerTexts = ("First page", "Previous page", "Next page");
 
 /// Links to the first, the previous and the next page of a list.
 #[derive(Template)]

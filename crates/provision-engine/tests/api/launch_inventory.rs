@@ -102,3 +102,36 @@ async fn a_table_of_the_inventory_says_where_it_goes_on() {
     let all = world.get("/inventory?format=csv").await.is_ok();
     assert_eq!((all.text.lines().count(), all.header("link")), (5, ""));
 }
+
+#[tokio::test]
+async fn newest_first_every_instance_comes_once_while_others_are_launched() {
+    let (world, key) = world().await;
+    let image = json!({"id": "ami-0abc0000000000001"});
+    let mut parameters = parameters(key);
+    parameters["amount"] = json!(1);
+    let body = json!({"provider": "aws", "image": image, "parameters": parameters});
+    let mut launches = Vec::new();
+    for _ in 0..4 {
+        let launch = world.post("/launches", &body).await.json["id"].as_str().unwrap().to_owned();
+        ended(&world, &launch).await;
+        launches.insert(0, launch);
+    }
+    let of = |page: &Value| -> Vec<String> {
+        page["data"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|one| one["launch_id"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    let mut page = world.get("/inventory?sort=-launched_at&limit=2").await.is_ok().json;
+    let mut seen = of(&page);
+    ended(&world, world.post("/launches", &body).await.json["id"].as_str().unwrap()).await;
+    while let Some(next) = page["next"].as_str().and_then(|next| next.strip_prefix(::launch::api::BASE)) {
+        page = world.get(next).await.is_ok().json;
+        seen.extend(of(&page));
+    }
+    assert_eq!(seen, launches);
+    world.get("/inventory?sort=-launched_at&before=x").await.is(400, "invalid_parameter");
+    world.get("/inventory?sort=name").await.is(400, "invalid_parameter");
+}

@@ -46,6 +46,32 @@ async fn a_page_is_one_question_to_the_store_and_all_pages_together_are_all_runt
 }
 
 #[tokio::test]
+async fn newest_first_a_runtime_that_is_created_meanwhile_moves_no_page() {
+    let place = runtimes().await;
+    for number in 0..5 {
+        let id = format!("i{number}");
+        place.write(&InstanceRecord::resource(&id), &place.workflow_test(&id)).await;
+    }
+    let first = place.world.get("/runtimes?sort=-created_at&page_size=2").await.json;
+    assert_eq!((&first["data"][0]["instanceID"], &first["totalCount"]), (&json!("i4"), &json!(5)), "{first}");
+    place.write(&InstanceRecord::resource("i5"), &place.workflow_test("i5")).await;
+    let (mut seen, mut next) = (Vec::new(), first["next"].as_str().map(str::to_owned));
+    while let Some(cursor) = next {
+        let page =
+            place.world.get(&format!("/runtimes?sort=-created_at&page_size=2&cursor={cursor}")).await.json;
+        seen.extend(page["data"].as_array().unwrap().iter().map(|runtime| runtime["instanceID"].clone()));
+        next = page["next"].as_str().map(str::to_owned);
+    }
+    assert_eq!(seen, ["i2", "i1", "i0"]);
+    assert_eq!(ids(&place, "?sort=-created_at&page=2&page_size=4").await, ["i1", "i0"]);
+    assert_eq!(ids(&place, "?sort=-created_at&page=3&page_size=4").await, Vec::<String>::new());
+    let other_order = place.world.get("/runtimes?page_size=2").await.json["next"].clone();
+    let other_order = format!("/runtimes?sort=-created_at&cursor={}", other_order.as_str().unwrap());
+    assert_eq!(place.world.get(&other_order).await.status, 400, "a cursor of the other order");
+    assert_eq!(place.world.get("/runtimes?sort=name").await.status, 400);
+}
+
+#[tokio::test]
 async fn paging_and_filters_that_make_no_sense_are_refused_by_name() {
     let place = runtimes().await;
     for (query, part) in [

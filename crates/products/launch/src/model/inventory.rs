@@ -1,9 +1,11 @@
 //! The instances that launches have made, one by one, and the launches that are about to make some.
 //!
-//! A page goes through launches in the order in which they were made, oldest first: the cursor is the number of the
-//! last launch that was looked at, so that no instance is missed or shown twice while others are launched.
+//! A page goes through launches in the order of their creation. Oldest first, the cursor is the number of the last
+//! launch of a page; newest first, it is how many launches are older. Neither moves while others are launched.
 
 use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -54,6 +56,8 @@ pub struct ObservedInstances {
     pub checked_at: Timestamp,
 }
 
+type Labels = Vec<(String, Vec<String>)>;
+
 /// How many launches one page may go through.
 pub const LIMIT_MAX: usize = 100;
 /// How long a page waits for all clouds together.
@@ -72,11 +76,8 @@ pub async fn page(
     limit: usize,
 ) -> Result<InventoryPage, LaunchApiError> {
     let limit = limit.clamp(1, LIMIT_MAX);
-    let is = |label: &str, value: &str| (label.to_owned(), vec![value.to_owned()]);
-    let wanted = provider.map(|provider| is("provider", provider.as_str()));
-    let made = vec![is("instances", "yes")].into_iter().chain(wanted.clone()).collect();
+    let (made, coming) = labels(provider);
     let made = rows(engine, who, made, after, limit).await?;
-    let coming = [is("on_inventory", "yes"), is("state", "active")].into_iter().chain(wanted).collect();
     let coming = rows(engine, who, coming, after, limit).await?;
     let mut all: BTreeMap<i64, ResourceRow> =
         made.into_iter().chain(coming).map(|row| (row.number, row)).collect();
@@ -90,6 +91,96 @@ pub async fn page(
     let mut items: Vec<Item> = readable.flat_map(|(row, record)| items_of(&row, &record)).collect();
     look(launches, engine, who, &mut items).await;
     Ok(InventoryPage { items, next })
+}
+
+/// How many launches are older than a page that begins with the newest: of those with instances, and of those under
+/// way. What is launched meanwhile is newer than all of them, so the next page does not move.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OlderLaunches {
+    made: usize,
+    coming: usize,
+}
+
+impl fmt::Display for OlderLaunches {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{}", self.made, self.coming)
+    }
+}
+
+impl FromStr for OlderLaunches {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<OlderLaunches, ()> {
+        let (made, coming) = text.split_once('-').ok_or(())?;
+        let count = |text: &str| text.parse().map_err(|_| ());
+        Ok(OlderLaunches { made: count(made)?, coming: count(coming)? })
+    }
+}
+
+/// A page as [`page`] has it, beginning with the newest launch, and where the next one begins.
+pub async fn newest_page(
+    launches: &Launches,
+    engine: &Engine,
+    who: &LaunchOwner,
+    provider: Option<ProviderKind>,
+    older: Option<OlderLaunches>,
+    limit: usize,
+) -> Result<(Vec<Item>, Option<OlderLaunches>), LaunchApiError> {
+    let limit = limit.clamp(1, LIMIT_MAX);
+    let (made, coming) = labels(provider);
+    let (made, made_end) = newest_rows(engine, who, made, older.map(|older| older.made), limit).await?;
+    let (coming, coming_end) =
+        newest_rows(engine, who, coming, older.map(|older| older.coming), limit).await?;
+    let numbers = |rows: &[ResourceRow]| rows.iter().map(|row| row.number).collect::<Vec<i64>>();
+    let (made_numbers, coming_numbers) = (numbers(&made), numbers(&coming));
+    let mut all: BTreeMap<i64, ResourceRow> =
+        made.into_iter().chain(coming).map(|row| (row.number, row)).collect();
+    while all.len() > limit {
+        all.pop_first();
+    }
+    let Some(last) = all.first_key_value().map(|(number, _)| *number) else { return Ok((Vec::new(), None)) };
+    let left = |end: usize, numbers: &[i64]| end - numbers.iter().filter(|number| **number >= last).count();
+    let next =
+        OlderLaunches { made: left(made_end, &made_numbers), coming: left(coming_end, &coming_numbers) };
+    let readable = numbers::readable(all.into_values().rev().collect());
+    let mut items: Vec<Item> = readable.flat_map(|(row, record)| items_of(&row, &record)).collect();
+    look(launches, engine, who, &mut items).await;
+    Ok((items, Some(next).filter(|next| next.made > 0 || next.coming > 0)))
+}
+
+/// The labels of the launches with instances, and of those under way that a page shows.
+fn labels(provider: Option<ProviderKind>) -> (Labels, Labels) {
+    let is = |label: &str, value: &str| (label.to_owned(), vec![value.to_owned()]);
+    let wanted = provider.map(|provider| is("provider", provider.as_str()));
+    let made = vec![is("instances", "yes")].into_iter().chain(wanted.clone()).collect();
+    let coming = [is("on_inventory", "yes"), is("state", "active")].into_iter().chain(wanted).collect();
+    (made, coming)
+}
+
+/// The newest of the first `end` rows, or of all, and how many that `end` is. The store lists the oldest first.
+async fn newest_rows(
+    engine: &Engine,
+    who: &LaunchOwner,
+    labels: Labels,
+    end: Option<usize>,
+    limit: usize,
+) -> Result<(Vec<ResourceRow>, usize), LaunchApiError> {
+    let (kind, tenant) = (LaunchRecord::KIND.to_owned(), Some(who.tenant()));
+    let query = ResourceQuery { kind, tenant, labels, ..ResourceQuery::default() };
+    let end = match end {
+        Some(end) => end,
+        None => {
+            let count = ResourceQuery { limit: 1, counts: true, ..query.clone() };
+            let total = engine.resources(&count).await?.total.unwrap_or(0);
+            usize::try_from(total).unwrap_or(usize::MAX)
+        }
+    };
+    let begin = end.saturating_sub(limit);
+    if begin == end {
+        return Ok((Vec::new(), end));
+    }
+    let page = ResourceQuery { offset: begin, limit: end - begin, ..query };
+    Ok((engine.resources(&page).await?.rows, end))
 }
 
 /// One instance of a launch, as a page would show it.
@@ -109,7 +200,7 @@ pub async fn one(
 async fn rows(
     engine: &Engine,
     who: &LaunchOwner,
-    labels: Vec<(String, Vec<String>)>,
+    labels: Labels,
     after: Option<i64>,
     limit: usize,
 ) -> Result<Vec<ResourceRow>, LaunchApiError> {

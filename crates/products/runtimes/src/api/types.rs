@@ -241,7 +241,7 @@ macro_rules! wire_page {
 pub(crate) use wire_page;
 
 wire_page! {
-    /// One page of runtimes, oldest first.
+    /// One page of runtimes.
     RuntimePage of Runtime
 }
 
@@ -303,6 +303,9 @@ pub struct RuntimeQuery {
     /// `next` of the page before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
+    /// `created_at`: oldest first, as without it. `-created_at`: newest first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sort: Option<String>,
 }
 
 /// A runtime as an older release of the broker listed it.

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::state::STATES;
 use console::list::Filtered;
-use console::parts::{OLDEST_FIRST, Pager, PagerTexts, When};
+use console::parts::{Pager, When};
 use console::{PageError, Shell, SignedIn, path};
 
 const PAGE_SIZE: &str = "50";
@@ -53,7 +53,6 @@ pub(super) async fn list(signed_in: SignedIn, Query(filters): Query<Filters>) ->
 
 impl Filtered for Filters {
     const AT: &'static str = "/console/runtimes";
-    const PAGES: PagerTexts = OLDEST_FIRST;
     type Rows = Rows;
 
     fn kept(&self) -> Vec<(&'static str, &str)> {
@@ -66,7 +65,7 @@ impl Filtered for Filters {
     }
 
     async fn rows(&self, signed_in: &SignedIn) -> Result<Rows, PageError> {
-        let query = self.with(&[("page_size", PAGE_SIZE), ("cursor", &self.cursor)]);
+        let query = self.with(&[("sort", "-created_at"), ("page_size", PAGE_SIZE), ("cursor", &self.cursor)]);
         let found: RuntimePage = signed_in.api.get(&format!("/runtimes{query}")).await?;
         Ok(Rows {
             pager: self.pager(found.next.as_deref()),

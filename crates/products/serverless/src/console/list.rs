@@ -9,7 +9,7 @@ use engine::Capability;
 use serde::Deserialize;
 
 use console::list::Filtered;
-use console::parts::{OLDEST_FIRST, Pager, PagerTexts};
+use console::parts::Pager;
 use console::{PageError, Shell, SignedIn};
 
 const LIMIT: &str = "50";
@@ -66,7 +66,6 @@ fn is_closed(page_error: &PageError) -> bool {
 
 impl Filtered for Filters {
     const AT: &'static str = super::AT;
-    const PAGES: PagerTexts = OLDEST_FIRST;
     type Rows = Rows;
 
     fn kept(&self) -> Vec<(&'static str, &str)> {

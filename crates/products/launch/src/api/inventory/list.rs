@@ -76,12 +76,15 @@ impl From<Item> for InventoryItem {
     }
 }
 
-/// Lists every instance that was ever launched, with its state as the cloud has it now, oldest first.
+/// Lists every instance that was ever launched, with its state as the cloud has it now, oldest first, or newest
+/// first with `sort=-launched_at`.
 ///
 /// Launches under way are among them where their profile says so.
 #[utoipa::path(
     get, path = "/inventory", tag = "inventory", operation_id = "list_inventory",
     params(("after" = Option<i64>, Query, description = "The number of the last launch of the page before."),
+           ("before" = Option<String>, Query, description = "The same for `sort=-launched_at`: as the link to the next page has it."),
+           ("sort" = Option<String>, Query, description = "`launched_at`, as without it, or `-launched_at`."),
            ("limit" = Option<u32>, Query, minimum = 1, maximum = 100, description = "How many launches a page goes through."),
            ("provider" = Option<String>, Query, description = "Only instances of `aws`, `azure` or `gcp`."),
            ("format" = Option<String>, Query, description = "`json` or `csv`.")),
@@ -108,10 +111,25 @@ pub(in crate::api) async fn list_inventory(
         None | Some("json") => false,
         Some(_) => return Err(error::invalid("format", "it must be json or csv")),
     };
-    let page = inventory::page(launches, engine, &principal.owner, provider, after, limit).await?;
-    let data: Vec<InventoryItem> = page.items.into_iter().map(InventoryItem::from).collect();
+    let (items, next) = match asked.text("sort")? {
+        None | Some("launched_at") => {
+            let page = inventory::page(launches, engine, &principal.owner, provider, after, limit).await?;
+            (page.items, page.next.map(|after| format!("after={after}")))
+        }
+        Some("-launched_at") => {
+            let older = asked.text("before")?.map(str::parse).transpose();
+            let older =
+                older.map_err(|()| error::invalid("before", "it is not of the link to the next page"))?;
+            let owner = &principal.owner;
+            let (items, next) =
+                inventory::newest_page(launches, engine, owner, provider, older, limit).await?;
+            (items, next.map(|older| format!("sort=-launched_at&before={older}")))
+        }
+        Some(_) => return Err(error::invalid("sort", "it must be launched_at or -launched_at")),
+    };
+    let data: Vec<InventoryItem> = items.into_iter().map(InventoryItem::from).collect();
     let kept = provider.map(|provider| format!("&provider={provider}")).unwrap_or_default();
-    let next = page.next.map(|after| format!("{BASE}/inventory?after={after}&limit={limit}{kept}"));
+    let next = next.map(|place| format!("{BASE}/inventory?{place}&limit={limit}{kept}"));
     if !is_csv {
         return Ok(Json(Inventory { data, next: next.unwrap_or_default() }).into_response());
     }

@@ -3,6 +3,7 @@
 
 use super::super::LAUNCH;
 use crate::api::inventory::list::{Inventory, InventoryItem};
+use crate::model::inventory::OlderLaunches;
 use console::{ApiClient, PageError, path};
 use serde::Deserialize;
 
@@ -10,7 +11,7 @@ use serde::Deserialize;
 const LOOKED_AT: usize = 100;
 /// How often it is asked for one page of ours.
 const LOOKS_MAX: usize = 10;
-/// A page is full with so many machines.
+/// A page is full with so many instances.
 const SHOWN: usize = 100;
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -65,25 +66,25 @@ pub(super) struct FilteredInstances {
 
 /// A page of instances that fit.
 pub(super) async fn find(api: &ApiClient, filters: &Filters) -> Result<FilteredInstances, PageError> {
-    let mut after = Some(filters.cursor.clone()).filter(|cursor| cursor.parse::<i64>().is_ok());
+    let mut before = Some(filters.cursor.clone()).filter(|cursor| cursor.parse::<OlderLaunches>().is_ok());
     let mut items = Vec::new();
     for _ in 0..LOOKS_MAX {
-        let query =
-            path::query([("limit", &*LOOKED_AT.to_string()), ("after", after.as_deref().unwrap_or(""))]);
+        let (limit, place) = (LOOKED_AT.to_string(), before.as_deref().unwrap_or(""));
+        let query = path::query([("sort", "-launched_at"), ("limit", &*limit), ("before", place)]);
         let page: Inventory = api.get(&format!("{LAUNCH}/inventory{query}")).await?;
         items.extend(page.data.into_iter().filter(|item| filters.fits(item)));
-        after = after_in(&page.next);
-        if after.is_none() || items.len() >= SHOWN {
+        before = before_in(&page.next);
+        if before.is_none() || items.len() >= SHOWN {
             break;
         }
     }
-    Ok(FilteredInstances { items, next: after })
+    Ok(FilteredInstances { items, next: before })
 }
 
 /// The place in the link to the next page.
-fn after_in(next: &str) -> Option<String> {
+fn before_in(next: &str) -> Option<String> {
     let (_, query) = next.split_once('?')?;
-    let pair = query.split('&').find_map(|pair| pair.strip_prefix("after="))?;
+    let pair = query.split('&').find_map(|pair| pair.strip_prefix("before="))?;
     Some(pair.to_owned())
 }
 
@@ -121,7 +122,10 @@ mod tests {
 
     #[test]
     fn the_next_page_is_found_in_its_link() {
-        assert_eq!(after_in("/api/provisioning/v1/inventory?after=12&limit=100").as_deref(), Some("12"));
-        assert_eq!(after_in(""), None);
+        assert_eq!(
+            before_in("/api/provisioning/v1/inventory?sort=-launched_at&before=12-0&limit=100").as_deref(),
+            Some("12-0")
+        );
+        assert_eq!(before_in(""), None);
     }
 }

@@ -1,13 +1,13 @@
 //! Which runtimes a list shows: the parameters of a request as one query of the store.
 
 use crate::model::{DEPROVISION, InstanceRecord, PROVISION, UPDATE, UPGRADE};
-use engine::store::ResourceQuery;
-use engine::{Phase, Resource};
+use engine::store::{ResourcePage, ResourceQuery};
+use engine::{Engine, Phase, Resource};
 
 use super::unfinished;
 use server::error;
 use server::http::Failure;
-use server::paging::parse_cursor;
+use server::paging::{Position, cursor_after, parse_cursor};
 use server::query::{Query, check_text, not_allowed};
 
 /// The last page that the pager links to.
@@ -64,9 +64,27 @@ pub(crate) fn page_of(
     size_default: u16,
     size_max: u16,
 ) -> Result<usize, Failure> {
+    page_with(query, wanted, (size_default, size_max), parse_cursor)
+}
+
+/// The same for [`newest_first`]: `after` is how many are older than the page.
+pub(crate) fn newest_page(
+    query: &mut Query,
+    wanted: &mut ResourceQuery,
+    size_max: u16,
+) -> Result<usize, Failure> {
+    page_with(query, wanted, (size_max, size_max), |text| parse_cursor(text).map(|Older(count)| count))
+}
+
+fn page_with(
+    query: &mut Query,
+    wanted: &mut ResourceQuery,
+    (size_default, size_max): (u16, u16),
+    cursor: fn(&str) -> Result<i64, Failure>,
+) -> Result<usize, Failure> {
     let page = query.number("page", 1..=PAGE_MAX)?;
     let size = usize::from(query.number("page_size", 1..=size_max)?.unwrap_or(size_default));
-    wanted.after = query.text("cursor")?.map(|text| parse_cursor(&text)).transpose()?;
+    wanted.after = query.text("cursor")?.map(|text| cursor(&text)).transpose()?;
     if page.is_some() && wanted.after.is_some() {
         return Err(error::parameter("page", "give either a page or a cursor, and not both"));
     }
@@ -77,6 +95,59 @@ pub(crate) fn page_of(
     // The count is the same for all pages that follow, and dear.
     wanted.counts = wanted.after.is_none();
     Ok(size)
+}
+
+/// Whether the list begins with the newest.
+pub(crate) fn is_newest_first(query: &mut Query) -> Result<bool, Failure> {
+    match query.text("sort")?.as_deref() {
+        None | Some("created_at") => Ok(false),
+        Some("-created_at") => Ok(true),
+        Some(other) => Err(not_allowed("sort", other, "created_at or -created_at")),
+    }
+}
+
+/// How many are older than a page that begins with the newest. What is created meanwhile is newer than all of them, so
+/// the next page does not move.
+struct Older(i64);
+
+impl Position for Older {
+    const VERSION: u8 = 4;
+
+    fn bytes(self) -> Vec<u8> {
+        self.0.to_be_bytes().to_vec()
+    }
+
+    fn read(bytes: &[u8]) -> Option<Older> {
+        bytes.try_into().ok().map(i64::from_be_bytes).filter(|count| *count >= 0).map(Older)
+    }
+}
+
+/// A page that begins with the newest, and where the next one begins. The store lists the oldest first, so the page is
+/// counted from the end.
+pub(crate) async fn newest_first(
+    engine: &Engine,
+    wanted: &ResourceQuery,
+    size: usize,
+) -> Result<(ResourcePage, Option<String>), Failure> {
+    let mut total = None;
+    let end = match wanted.after {
+        Some(older) => usize::try_from(older).unwrap_or(0),
+        None => {
+            let count = ResourceQuery { offset: 0, limit: 1, counts: true, ..wanted.clone() };
+            total = engine.resources(&count).await?.total;
+            usize::try_from(total.unwrap_or(0)).unwrap_or(usize::MAX).saturating_sub(wanted.offset)
+        }
+    };
+    let begin = end.saturating_sub(size);
+    let mut rows = Vec::new();
+    if begin < end {
+        let limit = end - begin;
+        let query = ResourceQuery { after: None, offset: begin, limit, counts: false, ..wanted.clone() };
+        rows = engine.resources(&query).await?.rows;
+        rows.reverse();
+    }
+    let next = i64::try_from(begin).ok().filter(|begin| *begin > 0).map(|begin| cursor_after(Older(begin)));
+    Ok((ResourcePage { rows, total }, next))
 }
 
 pub(crate) fn flag(query: &mut Query, name: &'static str) -> Result<Option<bool>, Failure> {
