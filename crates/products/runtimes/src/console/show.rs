@@ -58,7 +58,8 @@ impl RuntimePart {
     }
 
     fn name(&self) -> Option<&str> {
-        self.look.parameters.get("name")?.as_str()
+        let cluster = Some(self.look.runtime.shoot_name.as_str()).filter(|name| !name.is_empty());
+        self.look.parameters.get("name").and_then(Value::as_str).or(cluster)
     }
 
     fn parameters(&self) -> Vec<(&str, String)> {

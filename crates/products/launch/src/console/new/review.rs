@@ -7,6 +7,7 @@ use super::super::LAUNCH;
 use super::check;
 use super::draft::Draft;
 use super::how::WAYS;
+use super::image;
 use super::plan::{self, Planned};
 use super::step::WizardStep;
 use super::types::Types;
@@ -47,7 +48,8 @@ async fn told(draft: &Draft, api: &ApiClient) -> Result<Vec<Group>, PageError> {
     let sources: SourceList = api.get(&format!("{LAUNCH}/sources?provider={}", draft.provider())).await?;
     let account = sources.data.into_iter().find(|source| source.id == draft.get("source_id"));
     let account = account.map_or_else(|| draft.get("source_id").to_owned(), |source| source.name);
-    Ok(groups(draft, account, key(draft, api).await?))
+    let image = image_name(draft, api).await;
+    Ok(groups(draft, image, account, key(draft, api).await?))
 }
 
 impl ReviewPage {
@@ -72,7 +74,17 @@ async fn key(draft: &Draft, api: &ApiClient) -> Result<String, PageError> {
     })
 }
 
-fn groups(draft: &Draft, account: String, key: String) -> Vec<Group> {
+/// What the list calls the image that was chosen there; without an answer of the Image Builder, its id.
+async fn image_name(draft: &Draft, api: &ApiClient) -> String {
+    let id = draft.get("compose_id");
+    let images = match draft.get("image") {
+        "build" | "cloud" => Vec::new(),
+        _ => image::fitting(api, draft.provider()).await.unwrap_or_default(),
+    };
+    images.iter().find(|one| one.id.to_string() == id).map_or_else(|| id.to_owned(), image::title)
+}
+
+fn groups(draft: &Draft, image_name: String, account: String, key: String) -> Vec<Group> {
     let fact = |label: &'static str, name: &str| Some((label, draft.given(name)?.to_owned()));
     let (spec, form) = (draft.spec(), &draft.spec().form);
     let mut image = match draft.get("image") {
@@ -85,7 +97,7 @@ fn groups(draft: &Draft, account: String, key: String) -> Vec<Group> {
             some("Users", draft.users.iter().map(|user| user.name.clone()).collect::<Vec<_>>().join(", ")),
         ],
         "cloud" => vec![fact("Image", "image_id")],
-        _ => vec![fact("Image", "compose_id"), fact("Architecture", "architecture")],
+        _ => vec![some("Image", image_name), fact("Architecture", "architecture")],
     };
     image.insert(0, some("Cloud", spec.title.to_owned()));
     let mut region = vec![some("Account", account)];

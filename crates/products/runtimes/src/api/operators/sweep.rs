@@ -92,13 +92,15 @@ async fn unbind(
         instance_id: binding.instance_id.clone(),
         binding_id: binding.binding_id.clone(),
         runtime_id: Some(runtime),
-        account: instance.account,
-        subaccount: instance.subaccount,
+        account: instance.account.clone(),
+        subaccount: instance.subaccount.clone(),
     };
     let subject = Some((Expect::Version(row.version), None));
     let along = RecordWrites { subject, ..RecordWrites::default() };
     let submission = Submission::<Unbind>::new(&row.tenant, BY, &params);
-    engine.submit(Submission { resource: Some(&row.name), along, ..submission }).await.map(|_| Handled::Begun)
+    let submission =
+        Submission { resource: Some(&row.name), name: instance.shown_name(), along, ..submission };
+    engine.submit(submission).await.map(|_| Handled::Begun)
 }
 
 fn read<R: Resource>(row: &ResourceRow) -> Result<R, SubmitError> {

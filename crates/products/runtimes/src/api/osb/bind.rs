@@ -186,7 +186,7 @@ async fn make(
         supersedes: None,
     };
     let submission = Submission::<BindWorkflow>::new(tenant, &asked.caller.name, &params);
-    let submission = Submission { resource: Some(&name), along, ..submission };
+    let submission = Submission { resource: Some(&name), name: instance.shown_name(), along, ..submission };
     Ok(broker.submit(submission).await?.map(|id| ExistingBinding::Making(id, true)))
 }
 

@@ -100,7 +100,8 @@ async fn queue(
     let params = Params { instance_id: known.record.instance_id.clone(), temporary: false, force: false };
     let along = RecordWrites { subject: Some((known.expect(), None)), ..RecordWrites::default() };
     let submission = Submission::<Deprovision>::new(&known.row.tenant, by, &params);
-    let submission = Submission { resource: Some(&known.row.name), queue: true, along, ..submission };
+    let (resource, name) = (Some(known.row.name.as_str()), known.record.shown_name());
+    let submission = Submission { resource, name, queue: true, along, ..submission };
     Ok(broker.submit(submission).await?.map(|id| in_progress(Some(id.to_string()))))
 }
 

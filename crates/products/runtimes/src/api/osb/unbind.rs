@@ -131,7 +131,8 @@ async fn take_back(
     let queue = supersedes.is_some();
     let along = RecordWrites { subject: Some((known.expect(), None)), supersedes, ..RecordWrites::default() };
     let submission = Submission::<Unbind>::new(&row.tenant, &caller.name, &params);
-    broker.submit(Submission { resource: Some(&row.name), queue, along, ..submission }).await
+    let name = owner.as_ref().and_then(InstanceRecord::shown_name);
+    broker.submit(Submission { resource: Some(&row.name), name, queue, along, ..submission }).await
 }
 
 async fn at_once(

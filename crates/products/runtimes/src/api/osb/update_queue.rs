@@ -53,7 +53,8 @@ pub(super) async fn queue(
     wanted.maintenance = wanted.maintenance.or(pending.maintenance);
     let params = sealed(known.record.instance_id.clone(), wanted, &sealer);
     let submission = on::<UpdateWorkflow>(&known.row, &update_request.caller.name, &params, (expect, None));
-    let accepted = broker.submit(Submission { queue: true, ..submission }).await?;
+    let accepted =
+        broker.submit(Submission { name: known.record.shown_name(), queue: true, ..submission }).await?;
     let answer = |operation: OperationId| {
         let (operation, dashboard_url) = (Some(operation.to_string()), known.record.dashboard_url.clone());
         under_way(wire::Accepted { operation, dashboard_url, metadata: None })
