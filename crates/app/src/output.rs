@@ -17,7 +17,7 @@ pub use moment::local;
 pub use progress::ProgressPrinter;
 pub use table::{Cell, Mood, Table};
 
-/// The form of the answer.
+/// The output format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
 pub enum Format {
     // An empty environment variable counts as one that is not set.
@@ -36,6 +36,11 @@ pub enum Format {
 pub trait Render: Serialize {
     fn table(&self, is_wide: bool) -> Table;
     fn names(&self) -> Vec<String>;
+
+    /// What to say below a table without rows.
+    fn if_empty(&self) -> Option<String> {
+        None
+    }
 }
 
 /// The reader of our stdout has gone, as when it is piped into `head`. Not an error: they have seen enough.
@@ -45,10 +50,24 @@ pub struct BrokenPipe;
 
 pub fn print(format: Format, answer: &impl Render) -> Result<()> {
     match format {
-        Format::Table => data(&answer.table(false).to_text()),
-        Format::Wide => data(&answer.table(true).to_full_text()),
+        Format::Table => {
+            data(&answer.table(false).to_text())?;
+            note_if_empty(answer);
+            Ok(())
+        }
+        Format::Wide => {
+            data(&answer.table(true).to_full_text())?;
+            note_if_empty(answer);
+            Ok(())
+        }
         Format::Json | Format::Yaml => print_value(format, answer),
         Format::Name => data(&answer.names().join("\n")),
+    }
+}
+
+fn note_if_empty(answer: &impl Render) {
+    if let Some(text) = answer.if_empty().filter(|_| answer.table(false).is_empty()) {
+        note(text);
     }
 }
 

@@ -93,14 +93,16 @@ struct DemoReport {
 
 impl Render for DemoReport {
     fn table(&self, is_wide: bool) -> Table {
-        let mut columns = vec!["FOR", "WORKFLOW", "WHAT HAPPENED", "STEPS", "TIME"];
+        // The longest column is last, so that it pads no other one where nothing is cut.
+        let mut columns = vec!["FOR", "WORKFLOW", "STEPS", "TIME"];
         columns.extend(is_wide.then_some("OPERATION"));
+        columns.push("RESULT");
         let mut table = Table::new(columns);
         for story in &self.operations {
             let mood = match story.ending {
                 Ending::Succeeded | Ending::Healed => Mood::Good,
-                Ending::Undone | Ending::Cancelled => Mood::Busy,
-                Ending::Other => Mood::Bad,
+                Ending::Cancelled => Mood::Busy,
+                Ending::Undone | Ending::Other => Mood::Bad,
             };
             let steps = match story.steps_taken_back {
                 0 => format!("{} done", story.steps_done),
@@ -108,9 +110,9 @@ impl Render for DemoReport {
             };
             let took = lasted(Duration::from_millis(story.took_ms));
             let id = is_wide.then(|| Cell::new(story.operation.to_string()));
-            let what = Cell::new(&story.what_happened).mood(mood);
-            let cells = [Cell::new(story.name), Cell::new(&story.workflow), what, steps.into(), took.into()];
-            table.row(cells.into_iter().chain(id));
+            let result = Cell::new(&story.what_happened).mood(mood);
+            let cells = [Cell::new(story.name), Cell::new(&story.workflow), steps.into(), took.into()];
+            table.row(cells.into_iter().chain(id).chain([result]));
         }
         table
     }

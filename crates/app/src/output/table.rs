@@ -26,6 +26,8 @@ pub struct Cell {
     is_number: bool,
     /// What is shown where the whole text does not fit.
     short: Option<String>,
+    /// How much of the text is shown where the whole one does not fit.
+    chars_max: Option<usize>,
 }
 
 impl Cell {
@@ -54,9 +56,13 @@ impl Cell {
         Cell { mood, ..self }
     }
 
-    /// For columns that would otherwise push the others off the screen.
+    /// For columns that would otherwise push the others off the screen. Only a terminal cuts.
     #[must_use]
-    pub fn cut(mut self, chars_max: usize) -> Cell {
+    pub fn cut(self, chars_max: usize) -> Cell {
+        Cell { chars_max: Some(chars_max), ..self }
+    }
+
+    fn truncated(mut self, chars_max: usize) -> Cell {
         if self.text.chars().count() > chars_max {
             self.text = self.text.chars().take(chars_max.saturating_sub(1)).collect();
             self.text.push('…');
@@ -97,6 +103,10 @@ impl Table {
         self.rows.push(cells.into_iter().collect());
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
     /// As wide as the terminal, where there is one.
     pub fn to_text(&self) -> String {
         self.fitted(super::terminal_columns()).render(super::wants_colours())
@@ -118,6 +128,9 @@ impl Table {
             if let Some(short) = cell.short.take() {
                 cell.text = short;
             }
+            if let Some(chars_max) = cell.chars_max {
+                *cell = std::mem::take(cell).truncated(chars_max);
+            }
         }
         let mut widths = table.widths();
         let floor = |at: usize| table.header[at].chars().count().max(COLUMN_CHARS_MIN);
@@ -130,7 +143,7 @@ impl Table {
         }
         for row in &mut table.rows {
             for (cell, width) in row.iter_mut().zip(&widths) {
-                *cell = std::mem::take(cell).cut(*width);
+                *cell = std::mem::take(cell).truncated(*width);
             }
         }
         table
@@ -217,8 +230,10 @@ mod tests {
     fn columns_line_up_and_nothing_escapes() {
         assert_eq!(
             table().render(false),
-            "NAME      COUNT  PHASE\na b [31m      7  failed\n-           123  abc…"
+            "NAME      COUNT  PHASE\na b [31m      7  failed\n-           123  abcdef"
         );
+        let narrow = table().fitted(Some(20)).render(false);
+        assert!(narrow.ends_with("123  abc…"), "only a terminal cuts: {narrow}");
     }
 
     #[test]

@@ -127,7 +127,7 @@ impl Ledger {
             ("runtimes", runtimes, expected.provisions),
             ("documents", documents, expected.creates),
             ("services", services, expected.creates),
-            ("machines", machines, expected.creates * MACHINES_EACH),
+            ("VMs", machines, expected.creates * MACHINES_EACH),
             ("instances", instances, launched),
             ("key pairs", key_pairs, expected.launches),
         ];
@@ -229,7 +229,7 @@ impl EffectCounts {
         [
             ("runtimes", &self.runtimes),
             ("service accounts", &self.service_accounts),
-            ("machines", &self.machines),
+            ("VMs", &self.machines),
             ("services", &self.services),
             ("documents", &self.documents),
         ]
@@ -291,8 +291,8 @@ mod tests {
             (EffectCounts { documents: count(1, 1), ..gone() }, "1 documents still stand"),
             (EffectCounts { services: count(2, 0), ..gone() }, "2 services were made where 1 were asked for"),
             (EffectCounts { services: count(1, 1), ..gone() }, "1 services still stand"),
-            (EffectCounts { machines: count(3, 0), ..gone() }, "3 machines were made where 2 were asked for"),
-            (EffectCounts { machines: count(2, 2), ..gone() }, "2 machines still stand"),
+            (EffectCounts { machines: count(3, 0), ..gone() }, "3 VMs were made where 2 were asked for"),
+            (EffectCounts { machines: count(2, 2), ..gone() }, "2 VMs still stand"),
             (
                 EffectCounts { instances: count(4, 2), ..gone() },
                 "4 instances were made where 2 were asked for",

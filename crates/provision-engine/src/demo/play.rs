@@ -211,9 +211,9 @@ fn told(ending: Ending, retries: usize, reason: &str) -> String {
     let because = if reason.is_empty() { String::new() } else { format!(": {reason}") };
     match ending {
         Ending::Succeeded => "succeeded".to_owned(),
-        Ending::Healed if retries == 1 => "healed after 1 retry".to_owned(),
-        Ending::Healed => format!("healed after {retries} retries"),
-        Ending::Undone => format!("undone{because}"),
+        Ending::Healed if retries == 1 => "succeeded after 1 retry".to_owned(),
+        Ending::Healed => format!("succeeded after {retries} retries"),
+        Ending::Undone => format!("failed and undone{because}"),
         Ending::Cancelled => format!("cancelled and undone{because}"),
         Ending::Other => format!("something else{because}"),
     }

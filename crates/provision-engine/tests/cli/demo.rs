@@ -12,7 +12,13 @@ fn the_demonstration_shows_every_ending_and_leaves_nothing_behind() {
         .env("TMPDIR", temporary.path().to_str().unwrap())
         .env("PROVISION_ENGINE_STORE__DATABASE_URL", "postgres://127.0.0.1:1/none");
     let ran = place.expect(0, &["demo"]);
-    for part in ["succeeded", "healed after 3 retries", "undone: ", "cancelled", "healed after 1 retry"] {
+    for part in [
+        "succeeded",
+        "succeeded after 3 retries",
+        "failed and undone: ",
+        "cancelled",
+        "succeeded after 1 retry",
+    ] {
         assert!(ran.out.contains(part), "{part}: {ran:?}");
     }
     assert!(ran.err.contains("of exactly the 4 operations that succeeded"), "{ran:?}");

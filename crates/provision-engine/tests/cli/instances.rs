@@ -164,7 +164,9 @@ fn an_interrupt_leaves_the_operation_alone() {
     let ran = ran.end();
     assert_eq!((ran.code, ran.out.as_str()), (Some(130), "i1\n"), "{ran:?}");
     assert!(
-        ran.err.contains("it goes on; come back with: provision-engine instances show i1 --wait"),
+        ran.err.contains(
+            "it continues in the background; follow it with: provision-engine instances show i1 --wait"
+        ),
         "{ran:?}"
     );
     assert_eq!(broker.count(&format!("DELETE {INSTANCE}")), 0);
@@ -364,7 +366,7 @@ fn only_our_own_broker_has_a_list() {
     broker.received("GET /runtimes", |received| assert_eq!(received.query, "page_size=100&cursor=c1"));
     broker.says("GET /runtimes", pages());
     let first = broker.expect(0, &["instances", "list", "--limit", "1"]);
-    assert!(first.out.contains("b   trial  -       succeeded  -"), "{first:?}");
+    assert!(first.out.contains("-     b   trial  succeeded  -"), "{first:?}");
     assert!(first.err.contains("--all"), "{first:?}");
     // The token of our own server goes to our own server, and the password does not.
     broker.says("GET /runtimes", pages());

@@ -4,6 +4,7 @@ use rustix::process::Signal;
 
 use crate::stage::{DataDirectory, until};
 
+const INSTANCE: &str = "6e1b0a1c-5d5c-4c55-9e5d-0d2f3a4b5c6d";
 const KEY: &str =
     "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJfrCIqZLfhKMHtpLzLFGcn13y1ZXq7S6R2cZ071aFEB ada@example\n";
 
@@ -35,8 +36,16 @@ fn tables_fit_into_eighty_columns_and_are_whole_elsewhere() {
         &[&["launch", "--image", "ami-0abc000000000001", "--count", "2", "--wait"], &how[..]].concat(),
     );
     let id = place.submit(&["--resource", "customer:a-name-that-is-long", "--param", "wait_ms=600000"]);
-    for command in [&["operations", "list"][..], &["launches", "list"], &["inventory"], &["pubkeys", "list"]]
-    {
+    let create = ["instances", "create", "--plan", "azure", "--wait", INSTANCE];
+    place.expect(0, &[&create[..], &["--param", "name=first", "--param", "region=westeurope"]].concat());
+    let lists = [
+        &["operations", "list"][..],
+        &["launches", "list"],
+        &["inventory"],
+        &["pubkeys", "list"],
+        &["instances", "list"],
+    ];
+    for command in lists {
         let (code, seen) = place.typed(command, &[]);
         assert_eq!(code, Some(0), "{command:?}: {seen}");
         assert!(rows(&seen).len() > 1, "{command:?}: {seen}");
@@ -44,6 +53,19 @@ fn tables_fit_into_eighty_columns_and_are_whole_elsewhere() {
     let (_, narrow) = place.typed(&["operations", "list"], &[]);
     assert!(narrow.contains(&id[28..]) && !narrow.contains(&id), "a short id: {narrow}");
     assert!(narrow.contains("NAME") && narrow.contains("a-rather"), "the name of the launch: {narrow}");
+    assert!(place.typed(&["instances", "list"], &[]).1.contains(INSTANCE), "no command takes a part of it");
+    place.expect(0, &["instances", "bind", INSTANCE, "laptop", "--kubeconfig", "kubeconfig"]);
+    let named =
+        |workflow| place.json(&["operations", "list", "--workflow", workflow])["items"][0]["name"].clone();
+    let (cluster, binding) = (named("runtime.provision"), named("runtime.bind"));
+    assert!(cluster.is_string() && cluster == binding, "the name of the cluster: {cluster}, {binding}");
+    let search = |text: &str| place.json(&["operations", "list", "--search", text])["items"].clone();
+    assert_eq!(search("RATHER long").as_array().unwrap().len(), 1, "a name, by its words");
+    assert_eq!(search("rather")[0]["workflow"], "launch");
+    let none = place.expect(0, &["operations", "list", "--search", "nothing-of-the-kind"]);
+    assert!(none.err.contains("no operation matches"), "{none:?}");
+    let whole = place.expect(0, &["operations", "list"]).out;
+    assert!(whole.starts_with("NAME") && whole.contains("a-rather-long-name"), "names come first: {whole}");
     assert!(place.typed(&["operations", "list", "-o", "wide"], &[]).1.contains(&id), "wide is whole");
     assert!(place.expect(0, &["operations", "list"]).out.contains(&id), "no terminal, no cut");
     server.stop();
@@ -84,7 +106,10 @@ fn every_wait_for_an_operation_ends_alike_with_ctrl_c() {
         waiting.signal(Signal::INT);
         let ran = waiting.end();
         assert_eq!(ran.code, Some(130), "{how:?}: {ran:?}");
-        assert!(ran.err.contains("it goes on; come back with: provision-engine operations "), "{ran:?}");
+        assert!(
+            ran.err.contains("it continues in the background; follow it with: provision-engine operations "),
+            "{ran:?}"
+        );
         assert!(ran.err.contains(&format!("--data-dir {}", data.display())), "{how:?}: {ran:?}");
     }
     server.stop();

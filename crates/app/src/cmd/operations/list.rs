@@ -20,12 +20,16 @@ const EXAMPLES: &str = "\
 Examples:
   provision-engine operations list
   provision-engine operations list --phase running,waiting --workflow demo.hello
+  provision-engine operations list --search web-events
   provision-engine operations list --since 1h --all -o name";
 
 /// List operations, newest first
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct ListArgs {
+    /// Only operations in which all these words are found: in the name, id, workflow, tenant, resource, step or reason
+    #[arg(long, short, value_name = "TEXT")]
+    search: Option<String>,
     /// Only operations of this workflow
     #[arg(long, value_name = "WORKFLOW")]
     workflow: Option<String>,
@@ -59,10 +63,20 @@ pub(super) struct ListArgs {
 }
 
 impl ListArgs {
+    /// Nothing was filtered.
+    fn is_all(&self) -> bool {
+        let texts = [&self.search, &self.workflow, &self.tenant, &self.resource];
+        let times = [&self.created_after, &self.created_before];
+        self.phase.is_empty()
+            && self.since.is_none()
+            && texts.into_iter().chain(times).all(|filter| filter.is_none())
+    }
+
     fn query(&self) -> ListQuery {
         let since = self.since.map(|since| WallClock.now().minus(since.get()).to_wire().to_string());
         let phases: Vec<&str> = self.phase.iter().map(|phase| phase.as_str()).collect();
         ListQuery {
+            q: self.search.clone(),
             workflow: self.workflow.clone(),
             phase: (!phases.is_empty()).then(|| phases.join(",")),
             tenant: self.tenant.clone(),
@@ -84,7 +98,11 @@ pub(super) async fn run(global: &Global, args: &ListArgs, client: &PlatformClien
         note("there are more: use --limit or --all");
     }
     if is_empty && limit > 0 && matches!(global.output, Format::Table | Format::Wide) {
-        note(format!("no operations; start one: {}", hint::command("operations submit demo.hello --wait")));
+        note(if args.is_all() {
+            format!("no operations; start one: {}", hint::command("operations submit demo.hello --wait"))
+        } else {
+            "no operation matches".to_owned()
+        });
     }
     Ok(Exit::GOOD)
 }

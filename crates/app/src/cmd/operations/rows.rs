@@ -12,11 +12,11 @@ impl Render for OperationPage {
         let now = WallClock.now();
         let mut table = if is_wide {
             Table::new([
-                "ID", "NAME", "WORKFLOW", "TENANT", "RESOURCE", "PHASE", "STEP", "DUE", "CREATED",
+                "NAME", "ID", "WORKFLOW", "TENANT", "RESOURCE", "PHASE", "STEP", "DUE", "CREATED",
                 "FINISHED", "NODE", "REASON",
             ])
         } else {
-            Table::new(["ID", "NAME", "WORKFLOW", "PHASE", "STEP", "CREATED", "REASON"])
+            Table::new(["NAME", "ID", "WORKFLOW", "PHASE", "STEP", "CREATED", "REASON"])
         };
         for operation in &self.items {
             if is_wide {
@@ -35,9 +35,9 @@ impl Render for OperationPage {
 
 fn narrow(operation: &Operation, now: Timestamp) -> [Cell; 7] {
     [
-        Cell::id(operation.id),
-        // What has no name of its own is known by its resource.
+        // Without a name it is known by its resource.
         Cell::maybe(operation.name.as_deref().or(operation.resource.as_deref())),
+        Cell::id(operation.id),
         Cell::new(&operation.workflow),
         phase_cell(operation.phase),
         Cell::maybe(operation.step.as_deref()),
@@ -48,8 +48,8 @@ fn narrow(operation: &Operation, now: Timestamp) -> [Cell; 7] {
 
 fn wide(operation: &Operation) -> [Cell; 12] {
     [
-        Cell::new(operation.id.to_string()),
         Cell::maybe(operation.name.as_deref()),
+        Cell::new(operation.id.to_string()),
         Cell::new(&operation.workflow),
         Cell::new(&operation.tenant),
         Cell::maybe(operation.resource.as_deref()),

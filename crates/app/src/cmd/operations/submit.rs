@@ -43,7 +43,7 @@ pub(super) struct SubmitArgs {
     /// What the operation works on; only one operation at a time works on a resource
     #[arg(long, value_name = "RESOURCE")]
     resource: Option<String>,
-    /// What people call that which it works on; lists show it and find it
+    /// A name for people, which lists show and search
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
     /// For whom it is; work is shared fairly between tenants

@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::client::{Image, LaunchClient, OrgArgs};
 use app::cli::Global;
 use app::exit::Exit;
+use app::hint;
 use app::output::{self, Cell, Mood, Render, Table, age, note};
 
 /// The most that is asked for in one call.
@@ -67,6 +68,10 @@ impl Render for Images {
 
     fn names(&self) -> Vec<String> {
         self.items.iter().map(|image| image.id.to_string()).collect()
+    }
+
+    fn if_empty(&self) -> Option<String> {
+        Some(format!("no images; build and launch one: {}", hint::command("launch")))
     }
 }
 

@@ -13,6 +13,7 @@ use crate::client::{Item, LaunchClient, OrgArgs};
 use crate::csv;
 use app::cli::Global;
 use app::exit::Exit;
+use app::hint;
 use app::output::{self, Cell, Render, Table, age};
 
 /// The columns of the table for other programs.
@@ -140,6 +141,10 @@ impl Render for Inventory {
     /// A launch without instances has no name here.
     fn names(&self) -> Vec<String> {
         self.items.iter().filter_map(|item| item.instance_id.clone()).collect()
+    }
+
+    fn if_empty(&self) -> Option<String> {
+        Some(format!("no instances; launch some: {}", hint::command("launch")))
     }
 }
 

@@ -72,7 +72,7 @@ struct NameArgs {
 struct DeleteArgs {
     #[command(flatten)]
     name: NameArgs,
-    /// Do not ask whether it is meant
+    /// Do not ask for confirmation
     #[arg(long, short)]
     yes: bool,
 }
@@ -103,6 +103,10 @@ impl Render for PublicKeyTable {
 
     fn names(&self) -> Vec<String> {
         self.items.iter().map(|key| key.id.to_string()).collect()
+    }
+
+    fn if_empty(&self) -> Option<String> {
+        Some(format!("no public keys; save one: {}", hint::command("pubkeys create FILE")))
     }
 }
 
@@ -156,7 +160,7 @@ async fn list(global: &Global, client: &LaunchClient) -> Result<()> {
 
 async fn create(global: &Global, args: &CreateArgs, client: &LaunchClient) -> Result<()> {
     let key = client.add_public_key(&key_in_file("FILE", &args.file, args.name.as_deref())?).await?;
-    note(format!("public key {} is kept as number {}", printable(&key.name), key.id));
+    note(format!("public key {} is saved as number {}", printable(&key.name), key.id));
     output::print(global.output, &One(key))
 }
 

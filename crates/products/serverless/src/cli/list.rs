@@ -8,6 +8,7 @@ use super::show::state;
 use crate::client::{RuntimeBody, ServerlessClient};
 use app::cli::Global;
 use app::exit::Exit;
+use app::hint;
 use app::output::{self, Cell, Render, Table, note};
 
 /// The most that is asked for in one call.
@@ -111,6 +112,13 @@ impl Render for ServerlessTable {
 
     fn names(&self) -> Vec<String> {
         self.items.iter().map(|runtime| runtime.id.to_string()).collect()
+    }
+
+    fn if_empty(&self) -> Option<String> {
+        Some(format!(
+            "no serverless runtimes; create one: {}",
+            hint::command("serverless create --faas FLAVOUR --wait")
+        ))
     }
 }
 

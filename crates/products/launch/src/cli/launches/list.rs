@@ -10,6 +10,7 @@ use super::show::state_cell;
 use crate::client::{LaunchClient, LaunchDetails};
 use app::cli::Global;
 use app::exit::Exit;
+use app::hint;
 use app::output::{self, Cell, Render, Table, age, note};
 
 /// The most that is asked for in one call.
@@ -25,7 +26,7 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct ListArgs {
-    /// Only those that stand like this; dirty ones have left something behind
+    /// Only launches in this state; dirty ones left resources behind
     #[arg(long, value_enum, value_name = "STATE")]
     state: Option<PhaseFilter>,
     /// Only those at this provider
@@ -75,7 +76,7 @@ struct Launches {
 impl Render for Launches {
     fn table(&self, is_wide: bool) -> Table {
         let now = WallClock.now();
-        let mut columns = vec!["ID", "STATE", "PROVIDER", "NAME", "REGION", "TYPE", "INSTANCES", "CREATED"];
+        let mut columns = vec!["NAME", "ID", "STATE", "PROVIDER", "REGION", "TYPE", "INSTANCES", "CREATED"];
         columns.extend(if is_wide { vec!["NUMBER", "SOURCE", "IMAGE", "FINISHED", "ERROR"] } else { vec![] });
         let mut table = Table::new(columns);
         for launch in &self.items {
@@ -83,10 +84,10 @@ impl Render for Launches {
             let wanted = launch.parameter("amount").unwrap_or_else(|| "-".to_owned());
             let created = launch.created_at;
             let mut cells = vec![
+                if is_wide { name } else { name.cut(24) },
                 Cell::id(launch.id),
                 state_cell(launch),
                 Cell::new(&launch.provider),
-                if is_wide { name } else { name.cut(24) },
                 Cell::maybe(launch.parameter("region")),
                 Cell::maybe(launch.parameter("instance_type")),
                 Cell::new(format!("{}/{wanted}", launch.instances.len())),
@@ -108,6 +109,10 @@ impl Render for Launches {
 
     fn names(&self) -> Vec<String> {
         self.items.iter().map(|launch| launch.id.to_string()).collect()
+    }
+
+    fn if_empty(&self) -> Option<String> {
+        Some(format!("no launches; start one: {}", hint::command("launch")))
     }
 }
 

@@ -3,21 +3,23 @@
 use anyhow::Result;
 use api::client::CallError;
 use clap::Args;
+use engine::{Clock, Timestamp, WallClock};
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::client::{BrokerClient, plain};
 use app::cli::Global;
 use app::exit::Exit;
-use app::output::{self, Cell, Render, Table, note, printable};
+use app::hint;
+use app::output::{self, Cell, Render, Table, age, note, printable};
 
 /// The most that is asked for in one call.
 const PAGE_MAX: usize = 100;
 
 /// More columns, and where their values are.
 const WIDE: [(&str, &str); 4] = [
+    ("REGION", "/region"),
     ("RUNTIME", "/runtimeID"),
-    ("SHOOT", "/shootName"),
     ("ACCOUNT", "/globalAccountID"),
     ("SUBACCOUNT", "/subAccountID"),
 ];
@@ -46,13 +48,16 @@ struct InstanceTable {
 
 impl Render for InstanceTable {
     fn table(&self, is_wide: bool) -> Table {
-        let mut columns = vec!["ID", "PLAN", "REGION", "STATE", "CREATED"];
+        let now = WallClock.now();
+        let mut columns = vec!["NAME", "ID", "PLAN", "STATE", "CREATED"];
         columns.extend(if is_wide { WIDE.map(|(title, _)| title).to_vec() } else { vec![] });
         let mut table = Table::new(columns);
         for item in &self.items {
-            let plan = word(item, "/servicePlanName");
-            let mut cells = vec![id(item), plan, word(item, "/region"), word(item, "/status/state")];
-            cells.push(word(item, "/status/createdAt"));
+            let created = word(item, "/status/createdAt");
+            let at = serde_json::from_value::<Timestamp>(created.clone().into()).ok().filter(|_| !is_wide);
+            let mut cells = vec![word(item, "/shootName"), id(item), word(item, "/servicePlanName")];
+            cells.push(word(item, "/status/state"));
+            cells.push(at.map(|at| age(now, at)).or(created));
             cells.extend(if is_wide { WIDE.map(|(_, path)| word(item, path)).to_vec() } else { vec![] });
             table.row(cells.into_iter().map(Cell::maybe));
         }
@@ -61,6 +66,13 @@ impl Render for InstanceTable {
 
     fn names(&self) -> Vec<String> {
         self.items.iter().filter_map(id).map(|id| printable(&id)).collect()
+    }
+
+    fn if_empty(&self) -> Option<String> {
+        Some(format!(
+            "no service instances; create one: {}",
+            hint::command("instances create --plan PLAN --param name=NAME --wait")
+        ))
     }
 }
 

@@ -10,6 +10,7 @@ use crate::model::orchestration::UpgradeKind;
 use app::cli::Global;
 use app::client::PlatformClient;
 use app::exit::Exit;
+use app::hint;
 use app::output::{self, Cell, Render, Table, note};
 
 const PAGE_SIZE: u16 = 1000;
@@ -61,6 +62,10 @@ impl Render for OrchestrationTable {
 
     fn names(&self) -> Vec<String> {
         self.items.iter().map(|one| one.orchestration_id.to_string()).collect()
+    }
+
+    fn if_empty(&self) -> Option<String> {
+        Some(format!("no upgrades; preview one: {}", hint::command("upgrades start --include all --dry-run")))
     }
 }
 
