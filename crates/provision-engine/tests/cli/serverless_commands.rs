@@ -193,7 +193,7 @@ fn what_goes_wrong_has_an_exit_code_and_a_way_on() {
     stage.delay_times(&json!({"boot_ms": 3_600_000}));
     let slow = stage.create(&["--faas", "Function"]);
     let late = stage.expect(4, &["show", &slow, "--wait", "--timeout", "100ms"]);
-    assert!(late.err.contains("is still PENDING") && late.err.contains("it goes on"), "{late:?}");
+    assert!(late.err.contains("is still PENDING") && late.err.contains("it continues"), "{late:?}");
     let early = stage.expect(5, &["update", &slow, "--cpu", "2"]);
     assert!(early.err.contains("status: 423") && early.err.contains("fix: only what runs"), "{early:?}");
     advance(&stage.sandbox);
@@ -204,7 +204,7 @@ fn what_goes_wrong_has_an_exit_code_and_a_way_on() {
 #[test]
 fn the_same_key_leads_to_the_same_runtime_and_a_wait_survives_a_restart() {
     let stage = ServerlessCli::open();
-    let arguments = ["--faas", "Function", "--key", "order-4711"];
+    let arguments = ["--faas", "Function", "--idempotency-key", "order-4711"];
     assert_eq!(stage.create(&arguments), stage.create(&arguments));
     let reused = stage.expect(1, &["create", "--faas", "Function", "--cpu", "2", "--key", "order-4711"]);
     assert!(reused.err.contains("Idempotency-Key reused"), "{reused:?}");

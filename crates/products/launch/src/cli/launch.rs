@@ -78,7 +78,7 @@ pub(crate) struct LaunchArgs {
     /// The same key with the same request is the same launch [default: a new UUID]
     #[arg(long, value_name = "KEY")]
     idempotency_key: Option<String>,
-    /// Do not ask whether it is meant after the questions
+    /// Do not ask for confirmation after the questions
     #[arg(long, short)]
     yes: bool,
     #[command(flatten)]
@@ -190,7 +190,7 @@ async fn close_window(client: &LaunchClient, name: &str) {
         Ok(launch) if launch.ends_with_its_window() => {
             note(format!("launch {name} is being cancelled, as its profile says"));
         }
-        Ok(_) => note(format!("it goes on; come back with: {}", way_back(name))),
+        Ok(_) => note(format!("it continues in the background; follow it with: {}", way_back(name))),
         Err(error) => {
             let show = hint::command(&format!("launches show {name}"));
             note(format!("{error}; look at it with: {show}"));

@@ -12,6 +12,7 @@ use super::launch::providers;
 use crate::client::{LaunchClient, OrgArgs};
 use app::cli::Global;
 use app::exit::Exit;
+use app::hint;
 use app::output::{self, Cell, Format, Mood, Render, Table, note, printable};
 use app::prompt::is_meant;
 
@@ -23,11 +24,11 @@ const SECRET: &str = "AWS_SECRET_ACCESS_KEY";
 const EXAMPLES: &str = "\
 Examples:
   provision-engine sources list
-  provision-engine sources add --name dev --role arn:aws:iam::123456789012:role/launcher
+  provision-engine sources create --name dev --role arn:aws:iam::123456789012:role/launcher
   provision-engine sources status 7
   provision-engine sources delete 7 --yes";
 
-/// Make accounts in clouds known, look at them and check them
+/// Manage the accounts in clouds that launches may use
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct SourcesArgs {
@@ -42,22 +43,22 @@ enum SourcesCommand {
     /// List the accounts that may be used
     #[command(after_help = "Examples:\n  provision-engine sources list --provider aws")]
     List(ListArgs),
-    /// Make an account known; what opens it is sealed and never shown
-    #[command(after_help = ADD_EXAMPLES)]
-    Add(AddArgs),
+    /// Register an account in a cloud; its credentials are encrypted and never shown
+    #[command(alias = "add", after_help = CREATE_EXAMPLES)]
+    Create(CreateArgs),
     /// Check the permissions of an account for launches; exit code 7 when one is missing
     #[command(after_help = "Examples:\n  provision-engine sources status 7 --region eu-west-1")]
     Status(StatusArgs),
-    /// Forget an account; launches that need it still will fail
+    /// Delete an account here; launches that still need it will fail
     #[command(after_help = "Examples:\n  provision-engine sources delete 7 --yes")]
     Delete(DeleteArgs),
 }
 
-const ADD_EXAMPLES: &str = "\
+const CREATE_EXAMPLES: &str = "\
 Examples:
-  provision-engine sources add --name dev --role arn:aws:iam::123456789012:role/launcher
-  provision-engine sources add --name lab --access-key-id AKIA… --secret-file secret
-  provision-engine sources add --name az --provider azure --subscription UUID";
+  provision-engine sources create --name dev --role arn:aws:iam::123456789012:role/launcher
+  provision-engine sources create --name lab --access-key-id AKIA… --secret-file secret
+  provision-engine sources create --name az --provider azure --subscription UUID";
 
 #[derive(Debug, Args)]
 struct ListArgs {
@@ -67,7 +68,7 @@ struct ListArgs {
 }
 
 #[derive(Debug, Args)]
-struct AddArgs {
+struct CreateArgs {
     /// What to call it
     #[arg(long)]
     name: String,
@@ -107,7 +108,7 @@ struct StatusArgs {
 struct DeleteArgs {
     /// The source
     id: String,
-    /// Do not ask whether it is meant
+    /// Do not ask for confirmation
     #[arg(long, short)]
     yes: bool,
 }
@@ -144,13 +145,17 @@ impl Render for Sources {
     fn names(&self) -> Vec<String> {
         self.items.iter().map(|source| source.id.clone()).collect()
     }
+
+    fn if_empty(&self) -> Option<String> {
+        Some(format!("no accounts; register one: {}", hint::command("sources create --name NAME")))
+    }
 }
 
 pub(crate) async fn run(global: &Global, args: &SourcesArgs) -> Result<Exit> {
     let client = LaunchClient::find(global, &args.org)?;
     match &args.command {
         SourcesCommand::List(args) => list(global, args, &client).await,
-        SourcesCommand::Add(args) => add(global, args, &client).await,
+        SourcesCommand::Create(args) => create(global, args, &client).await,
         SourcesCommand::Status(args) => status(global, args, &client).await,
         SourcesCommand::Delete(args) => delete(args, &client).await,
     }
@@ -169,7 +174,7 @@ async fn list(global: &Global, args: &ListArgs, client: &LaunchClient) -> Result
     Ok(Exit::GOOD)
 }
 
-impl AddArgs {
+impl CreateArgs {
     /// As it is sent. `secret` is what the environment has.
     fn body(&self, secret: Option<SecretString>) -> Result<NewSource> {
         let mut body = NewSource {
@@ -200,7 +205,7 @@ fn read_secret(path: &std::path::Path) -> Result<SecretString> {
     Ok(SecretString::from(text.expose_secret().trim()))
 }
 
-async fn add(global: &Global, args: &AddArgs, client: &LaunchClient) -> Result<Exit> {
+async fn create(global: &Global, args: &CreateArgs, client: &LaunchClient) -> Result<Exit> {
     let secret = std::env::var(SECRET).ok().filter(|text| !text.is_empty()).map(SecretString::from);
     let source = client.add_source(&args.body(secret)?).await?;
     match global.output {
@@ -228,7 +233,7 @@ impl Render for Checked {
         fact("source", Cell::new(format!("{} ({})", self.source.id, self.source.name)));
         fact("provider", Cell::new(&self.source.provider));
         let (word, mood) = if self.validity.valid { ("yes", Mood::Good) } else { ("no", Mood::Bad) };
-        fact("lets us launch", Cell::new(word).mood(mood));
+        fact("can launch", Cell::new(word).mood(mood));
         for action in &self.validity.missing_entities {
             fact("missing", Cell::new(action).mood(Mood::Bad));
         }
@@ -274,7 +279,7 @@ mod tests {
     #[derive(Parser)]
     struct SourceLine {
         #[command(flatten)]
-        args: AddArgs,
+        args: CreateArgs,
     }
 
     fn body(flags: &[&str], secret: Option<&str>) -> Result<Value> {

@@ -41,8 +41,8 @@ pub(super) struct CreateArgs {
     #[command(flatten)]
     place: PlacementArgs,
     /// The same key with the same flags is the same runtime [default: a new UUID]
-    #[arg(long)]
-    key: Option<String>,
+    #[arg(long, alias = "key", value_name = "KEY")]
+    idempotency_key: Option<String>,
     #[command(flatten)]
     waiting: WaitArgs,
 }
@@ -51,13 +51,13 @@ pub(super) async fn run(global: &Global, args: &CreateArgs, client: &ServerlessC
     let wanted = RuntimeArgs { name: args.name.as_deref(), amounts: &args.amounts, place: &args.place };
     let body = wanted.body(&args.faas, args.daas.as_deref())?;
     let new_key = || uuid::Builder::from_random_bytes(rand::random()).into_uuid().to_string();
-    let key = args.key.clone().unwrap_or_else(new_key);
+    let key = args.idempotency_key.clone().unwrap_or_else(new_key);
     let operation = match client.create(&body, &key).await {
         Ok(operation) => operation,
         Err(error) => {
             // It may be under way although no good answer came.
             if error.may_heal() && !matches!(error, CallError::Unreachable { .. }) {
-                note(format!("the runtime may be on its way: ask for the same with --key {key}"));
+                note(format!("the runtime may be on its way: ask for the same with --idempotency-key {key}"));
             }
             return Err(error.into());
         }

@@ -25,7 +25,7 @@ Deleting what no longer exists succeeds.";
 pub(super) struct DeleteArgs {
     /// The runtime
     id: i32,
-    /// Do not ask whether it is meant
+    /// Do not ask for confirmation
     #[arg(long, short)]
     yes: bool,
     #[command(flatten)]

@@ -74,7 +74,7 @@ fn who_leaves_closes_the_window_and_the_profile_says_what_that_means() {
     let stage = LaunchCli::open();
     stage.turn("image-builder/faults/hold", &json!({"times": 0}));
     for (detach, state, words) in
-        [("continue", "building", "it goes on"), ("cancel", "cancelled", "being cancelled")]
+        [("continue", "building", "it continues"), ("cancel", "cancelled", "being cancelled")]
     {
         let option = format!("detach={detach}");
         let more = ["--type", "t3.small", "--key", "mine.pub", "--wait", "--option", &option, "-o", "name"];

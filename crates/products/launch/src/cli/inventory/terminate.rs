@@ -33,7 +33,7 @@ pub(super) struct TerminateArgs {
     /// The instances, by their ids in the cloud
     #[arg(value_name = "INSTANCE", required = true)]
     instances: Vec<String>,
-    /// Do not ask whether it is meant
+    /// Do not ask for confirmation
     #[arg(long, short)]
     yes: bool,
     /// Wait until they are gone; exit code 3 when one is not

@@ -136,7 +136,7 @@ impl<'a> Wizard<'a> {
         let sources = self.client.sources(&query).await?.data;
         if sources.is_empty() {
             bail!(
-                "there is no account at {}: `provision-engine sources add` makes one known",
+                "there is no account at {}: `provision-engine sources create` registers one",
                 self.draft.request.provider
             );
         }

@@ -28,7 +28,7 @@ pub(super) struct CancelArgs {
     /// Terminate its instances, if it has any
     #[arg(long)]
     terminate: bool,
-    /// Do not ask whether that is meant
+    /// Do not ask for confirmation
     #[arg(long, short, requires = "terminate")]
     yes: bool,
     #[command(flatten)]

@@ -76,7 +76,10 @@ impl Follow<'_> {
         let Some(limit) = self.limit else { return self.look_on(client, printer).await };
         timeout(limit.get(), self.look_on(client, printer)).await.unwrap_or_else(|_| {
             let (name, way_back) = (self.name, way_back(self.name));
-            Err(TimedOut(format!("launch {name} is not over after {limit}; it goes on: {way_back}")).into())
+            Err(TimedOut(format!(
+                "launch {name} is not over after {limit}; it continues in the background: {way_back}"
+            ))
+            .into())
         })
     }
 

@@ -27,7 +27,7 @@ pub(super) struct DeleteArgs {
     /// The instance
     #[arg(value_name = "INSTANCE")]
     id: String,
-    /// Do not ask whether it is meant
+    /// Do not ask for confirmation
     #[arg(long, short)]
     yes: bool,
     #[command(flatten)]
