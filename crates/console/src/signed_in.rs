@@ -96,6 +96,11 @@ impl SignedIn {
         self.can(Capability::Read)
     }
 
+    /// Whether the external systems are those of the sandbox.
+    pub fn is_sandbox(&self) -> bool {
+        self.shared.settings.is_sandbox
+    }
+
     /// Whether they may see operations of some workflows at least.
     pub fn may_look_at_some(&self) -> bool {
         self.can_with_some(Capability::Read)

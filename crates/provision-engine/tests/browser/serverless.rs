@@ -90,6 +90,10 @@ fn a_serverless_runtime_is_made_with_the_form_grows_and_is_deleted() {
     page_driver.click_on("#now a", "Back to the list");
     page_driver.until_text("#rows", "There is no serverless runtime yet.");
     fixture.place.expect(1, &["serverless", "show", &id]);
+    page_driver.go(&format!("/console/serverless/{id}"));
+    page_driver.until_text("main", &format!("There is no serverless runtime {id}."));
+    page_driver.until_text("main", "It may have been deleted.");
+    page_driver.until_error("404");
     assert_eq!(fixture.api(Method::GET, "/operations?phase=failed", None)["items"], json!([]));
     page_driver.expect_no_error();
 }
