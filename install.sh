@@ -247,7 +247,7 @@ install_all() {
 
 # Removing ------------------------------------------------------------------------------------------------
 
-# Asks the installed program, on behalf of whoever it runs for.
+# Calls the installed program as the user that it runs for.
 ask() { # VARIABLE=VALUE... WORD
   if [ "$(id -un)" = "$user" ] || [ "$user" = "$system_user" ]; then
     env PROVISION_ENGINE_PREFIX="$prefix" "$@" >/dev/null 2>&1

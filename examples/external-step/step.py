@@ -16,7 +16,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 BODY_BYTES_MAX = 1024 * 1024
-# A call that somebody has recorded is refused when it is older than this.
+# A recorded call that is sent again is refused when it is older than this.
 AGE_SECONDS_MAX = 300
 
 
@@ -34,7 +34,7 @@ def is_ours(secret: bytes, timestamp: str, signature: str, body: bytes) -> bool:
 
 
 def answer(secret: bytes, call: dict) -> dict:
-    """The same answer for the same token, however often the engine asks and whoever has restarted since."""
+    """The same answer for the same token, however often the engine calls, also after a restart."""
     token = call["operation"]["token"]
     key = hmac.new(secret, b"motto " + token.encode(), hashlib.sha256).hexdigest()
     shoot = call["instance"]["shoot"]

@@ -122,7 +122,7 @@ pub struct Global {
     #[arg(long, global = true, value_name = "FILTER")]
     pub log_level: Option<String>,
 
-    /// The form of the answer
+    /// The output format
     #[arg(
         short,
         long,

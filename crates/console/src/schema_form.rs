@@ -60,7 +60,7 @@ impl SchemaForm {
                     all.insert(key, value);
                 }
                 None if field.required && field.error.is_none() => {
-                    field.error = Some("It is needed.".to_owned());
+                    field.error = Some("It is required.".to_owned());
                 }
                 None => {}
             }
@@ -139,7 +139,7 @@ fn about(part: &str) -> (String, String) {
     let text = match missing {
         Some(property) => {
             name = format!("{name}.{}", property.trim_matches('"'));
-            "It is needed.".to_owned()
+            "It is required.".to_owned()
         }
         None => sentence(text),
     };
@@ -155,10 +155,10 @@ fn about_param(part: &str) -> (String, String) {
     };
     let pointer = format!("{ROOT}.{}", pointer.trim_matches('"'));
     if text == "is a required property" {
-        return (pointer, "It is needed.".to_owned());
+        return (pointer, "It is required.".to_owned());
     }
     match text.strip_suffix(" is a required property") {
-        Some(inner) => (format!("{pointer}.{}", inner.trim_matches('"')), "It is needed.".to_owned()),
+        Some(inner) => (format!("{pointer}.{}", inner.trim_matches('"')), "It is required.".to_owned()),
         None => (pointer, sentence(text)),
     }
 }
@@ -257,7 +257,7 @@ mod tests {
         assert!(!form.is_good());
         assert_eq!(find(&form, "p.max").value, "many");
         assert!(find(&form, "p.max").error.is_some() && find(&form, "p.rules").error.is_some());
-        assert_eq!(find(&form, "p.name").error.as_deref(), Some("It is needed."));
+        assert_eq!(find(&form, "p.name").error.as_deref(), Some("It is required."));
     }
 
     #[test]
@@ -270,7 +270,7 @@ mod tests {
         assert_eq!(left.as_deref(), Some("parameters.other: is odd"));
         assert_eq!(find(&form, "p.max").error.as_deref(), Some("It must be at most 9."));
         assert!(find(&form, "p.zones").error.as_deref().unwrap().starts_with("It has the wrong type"));
-        assert_eq!(find(&form, "p.name").error.as_deref(), Some("It is needed."));
+        assert_eq!(find(&form, "p.name").error.as_deref(), Some("It is required."));
         assert!(find(&form, "p.oidc").has_error());
         assert_eq!(
             form.blame("another operation is in progress").as_deref(),
@@ -287,7 +287,7 @@ mod tests {
         );
         assert_eq!(left.as_deref(), Some("it is odd"));
         assert!(find(&form, "p.max").error.as_deref() == Some("It is greater than the maximum of 9."));
-        assert_eq!(find(&form, "p.name").error.as_deref(), Some("It is needed."));
+        assert_eq!(find(&form, "p.name").error.as_deref(), Some("It is required."));
         assert_eq!(find(&form, "p.region").error.as_deref(), Some("It must be eu or us."));
         assert!(find(&form, "p.oidc").has_error());
     }

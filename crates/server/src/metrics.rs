@@ -279,7 +279,7 @@ impl Observer for Meter {
     }
 }
 
-/// What machines watch.
+/// Metrics in the OpenMetrics format.
 #[utoipa::path(
     get, path = "/metrics", tag = "service", operation_id = "metrics",
     responses((status = OK, body = String, content_type = "application/openmetrics-text",

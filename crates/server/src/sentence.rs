@@ -33,9 +33,9 @@ fn sentence(body: &Body) -> String {
             format!("{what}{step} failed in attempt {attempt} and is tried again at {until}: {cause}")
         }
         Body::Turned { step: Some(step), because: Because::Failed, cause, .. } => {
-            format!("{step} failed, and what was made is undone: {cause}")
+            format!("{step} failed, undoing what was created: {cause}")
         }
-        Body::Turned { cause, .. } => format!("what was made is undone: {cause}"),
+        Body::Turned { cause, .. } => format!("undoing what was created: {cause}"),
         Body::Stuck { step, cause, left_over, .. } if left_over.is_empty() => {
             format!("it is stuck at {step} and needs an operator: {cause}")
         }
@@ -43,14 +43,14 @@ fn sentence(body: &Body) -> String {
             let left_over = left_over.join(", ");
             format!("it is stuck at {step} and needs an operator (may be left over: {left_over}): {cause}")
         }
-        Body::Asked { verb, by, reason, .. } if reason.is_empty() => format!("{by} asked it to {verb}"),
-        Body::Asked { verb, by, reason, .. } => format!("{by} asked it to {verb}: {reason}"),
+        Body::Asked { verb, by, reason, .. } if reason.is_empty() => format!("{by} requested {verb}"),
+        Body::Asked { verb, by, reason, .. } => format!("{by} requested {verb}: {reason}"),
         Body::Signalled { key, .. } => format!("the signal {key} arrived"),
         Body::Finished { phase, step, cause, .. } => {
             let cause = cause.as_ref().map(|cause| format!(": {cause}")).unwrap_or_default();
             match (phase, step) {
                 (Phase::Failed, Some(step)) => {
-                    format!("it failed at {step}, and what it made was left{cause}")
+                    format!("it failed at {step}, and what it created was left{cause}")
                 }
                 _ => format!("{}{cause}", ended(*phase)),
             }
@@ -62,10 +62,10 @@ fn sentence(body: &Body) -> String {
 pub fn ended(phase: Phase) -> &'static str {
     match phase {
         Phase::Succeeded => "it succeeded",
-        Phase::Failed => "it failed, and what it made was left",
-        Phase::Undone => "it failed, and everything it made was undone",
+        Phase::Failed => "it failed, and what it created was left",
+        Phase::Undone => "it failed, and everything it created was undone",
         Phase::Cancelled => "it was cancelled",
-        _ => "it goes on",
+        _ => "it continues",
     }
 }
 
@@ -96,7 +96,7 @@ fn stepped(changes: &Changes, started: Option<&str>) -> String {
     if let Some(step) = started {
         parts.push(format!("{step} starts"));
     }
-    if parts.is_empty() { "it got on".into() } else { parts.join(", ") }
+    if parts.is_empty() { "progress saved".into() } else { parts.join(", ") }
 }
 
 fn listed(names: &[String]) -> String {
@@ -132,7 +132,7 @@ mod tests {
             Body::Stepped { changes, started: Some("d".into()) },
             "a, b and c done, a.id remembered, d starts",
         );
-        check(Body::Stepped { changes: Changes::default(), started: None }, "it got on");
+        check(Body::Stepped { changes: Changes::default(), started: None }, "progress saved");
         check(
             Body::Waited {
                 step: "a".into(),
@@ -162,7 +162,7 @@ mod tests {
                 cause: "quota".into(),
                 changes: Changes::default(),
             },
-            "a failed, and what was made is undone: quota",
+            "a failed, undoing what was created: quota",
         );
         check(
             Body::Stuck {
@@ -176,7 +176,7 @@ mod tests {
         let at = Timestamp(0);
         check(
             Body::Asked { verb: PhaseVerb::Cancel, by: "eve".into(), reason: "why not".into(), at },
-            "eve asked it to cancel: why not",
+            "eve requested cancel: why not",
         );
         check(Body::Signalled { key: "k".into(), payload: 1.into() }, "the signal k arrived");
         check(
@@ -186,7 +186,7 @@ mod tests {
                 cause: Some("quota".into()),
                 changes: Changes::default(),
             },
-            "it failed at a, and what it made was left: quota",
+            "it failed at a, and what it created was left: quota",
         );
         check(
             Body::Finished { phase: Phase::Succeeded, step: None, cause: None, changes: Changes::default() },

@@ -81,7 +81,7 @@ pub struct Submit {
     /// What the operation works on. Only one operation at a time works on a resource.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resource: Option<String>,
-    /// What people call that which it works on, in at most 200 characters: lists show it and find it.
+    /// A name for people, in at most 200 characters, which lists show and search.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Work is shared fairly between tenants.
@@ -131,7 +131,7 @@ pub struct PendingRequest {
 pub struct Operation {
     pub id: Uuid,
     pub workflow: String,
-    /// What people call that which it works on.
+    /// The name for people, such as that of a launch or of a cluster.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(example = "web-events")]
     pub name: Option<String>,

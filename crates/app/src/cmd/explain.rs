@@ -69,7 +69,7 @@ fn told(explanation: &Explanation, now: Timestamp) -> String {
         fact("waits for", Cell::new(format!("a signal with the key {key}")));
     }
     if let Some(other) = explanation.queued_behind {
-        fact("queues behind", Cell::new(other.to_string()));
+        fact("queued behind", Cell::new(other.to_string()));
     }
     if let Some(node) = explanation.node {
         fact("node", Cell::new(node.to_string()));

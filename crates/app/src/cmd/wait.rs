@@ -33,7 +33,7 @@ pub async fn or_come_back<T>(
 ) -> Result<WaitResult<T>> {
     let ended = unless_stopped(waiting).await?;
     if matches!(ended, WaitResult::Left(_)) {
-        note(format!("it goes on; come back with: {way_back}"));
+        note(format!("it continues in the background; follow it with: {way_back}"));
     }
     Ok(ended)
 }
@@ -64,7 +64,7 @@ impl Waiting {
             match client.wait_until(*interval, look, |updates| progress.updates(&updates)).await? {
                 Waited::Over(over) => Ok(over),
                 Waited::Going(_, words) => Err(TimedOut(format!(
-                    "{what} is still {} after {limit}; it goes on: {way_back}",
+                    "{what} is still {} after {limit}; it continues in the background: {way_back}",
                     printable(&words)
                 ))
                 .into()),

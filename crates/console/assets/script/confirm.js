@@ -36,7 +36,7 @@
       form.append(...inputs);
       form.dataset.confirmed = 'yes';
       form.requestSubmit(event.submitter);
-      // Whoever comes back to this page is asked again.
+      // A user who comes back to this page is asked again.
       delete form.dataset.confirmed;
       for (const input of inputs) input.remove();
     });

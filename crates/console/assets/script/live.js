@@ -70,7 +70,7 @@
     for (const part of document.querySelectorAll('[data-live]')) {
       if (!parts.has(part)) parts.set(part, new Live(part));
     }
-    // A browser opens few streams to one server: a page that nobody sees has none.
+    // A browser opens few streams to one server: a hidden page has none.
     for (const live of parts.values()) document.hidden ? live.close('waiting') : live.open();
   }
 

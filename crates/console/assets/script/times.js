@@ -1,4 +1,4 @@
-// Times that go on while somebody looks.
+// Updates relative times while the page is visible.
 {
   const SECOND = 1000, MINUTE = 60 * SECOND, HOUR = 60 * MINUTE, DAY = 24 * HOUR;
 

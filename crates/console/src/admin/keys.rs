@@ -50,8 +50,8 @@ pub(super) async fn list(signed_in: SignedIn, Query(query): Query<KeysQuery>) ->
 pub(super) async fn rotate(signed_in: SignedIn, fields: Fields) -> Response {
     if !confirm::is_confirmed(&fields) {
         let question =
-            "Add a new key? It seals everything from now on; older keys still open what they sealed.";
-        return confirm::page(&signed_in, &crate::admin::SECTION, question, "Add a key", AT, &fields);
+            "Create a new key? It seals everything from now on; older keys still open what they sealed.";
+        return confirm::page(&signed_in, &crate::admin::SECTION, question, "Create a key", AT, &fields);
     }
     match signed_in.api.send(Method::POST, "/keys/rotate", &[], None::<&()>).await {
         Ok(_) => Flash::good("A new key seals from now on. Make a new copy of the key ring.").at(AT),

@@ -47,7 +47,7 @@ struct PhaseCount {
 const TILES: [(&str, &str, &[Phase], bool); 4] = [
     ("Running", "busy", &[Phase::Running, Phase::Undoing], false),
     ("Waiting", "waits", &[Phase::Pending, Phase::Waiting], false),
-    ("Needs a person", "bad", &[Phase::Paused, Phase::Stuck], false),
+    ("Needs an operator", "bad", &[Phase::Paused, Phase::Stuck], false),
     ("Failed, last 24 h", "bad", &[Phase::Failed, Phase::Undone], true),
 ];
 
@@ -137,7 +137,7 @@ mod tests {
         let now = HomePart::look(&test_console.shared, &test_console.api()).await.unwrap();
         let numbers: Vec<(&str, &str)> =
             now.counts.iter().map(|count| (count.title, count.number.as_str())).collect();
-        assert_eq!(numbers[..3], [("Running", "0"), ("Waiting", "3"), ("Needs a person", "0")]);
+        assert_eq!(numbers[..3], [("Running", "0"), ("Waiting", "3"), ("Needs an operator", "0")]);
         for count in &now.counts {
             let query =
                 count.path.trim_start_matches("/console/operations").replace("after=", "created_after=");

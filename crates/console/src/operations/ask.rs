@@ -77,15 +77,15 @@ pub(super) async fn ask(
 async fn send(signed_in: &SignedIn, id: &str, verb: &str, reason: &str) -> Result<Response, PageError> {
     let id = id_of(id)?;
     let said = match verb {
-        "cancel" => "It is asked to cancel, and gives up when the step that runs has ended.",
-        "pause" => "It is asked to pause, and holds still when the step that runs has ended.",
-        "resume" => "It goes on.",
-        "retry" => "It tries again.",
-        _ => return Err(PageError::missing("such thing to ask for")),
+        "cancel" => "Cancel requested. It takes effect when the running step ends.",
+        "pause" => "Pause requested. It takes effect when the running step ends.",
+        "resume" => "Resumed.",
+        "retry" => "Retry started.",
+        _ => return Err(PageError::missing("such action")),
     };
     let reason = Some(reason.to_owned()).filter(|reason| !reason.is_empty());
     signed_in.api.post(&format!("/operations/{id}/{verb}"), &Control { reason }).await?;
-    Ok(Flash::good(said).at(&format!("/console/operations/{id}")))
+    Ok(Flash::good(said).while_running().at(&format!("/console/operations/{id}")))
 }
 
 async fn draw(
@@ -103,7 +103,7 @@ async fn draw(
     }
     let phase = look.detail.operation.phase;
     let action = possible(&look).into_iter().find(|action| action.verb == verb).ok_or_else(|| {
-        let detail = format!("The operation is {phase} and cannot be asked for this.");
+        let detail = format!("The operation is {phase} and does not allow this.");
         PageError::new(StatusCode::CONFLICT, "Not now", detail).hint("Its page shows what can be done.")
     })?;
     let workflow = look.detail.operation.workflow.clone();

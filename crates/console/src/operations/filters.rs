@@ -27,7 +27,7 @@ const QUICK: [(&str, &str); 6] = [
     ("Unfinished", "pending,running,waiting,undoing,paused,stuck"),
     ("Running", "running,undoing"),
     ("Waiting", "pending,waiting"),
-    ("Needs a person", "paused,stuck"),
+    ("Needs an operator", "paused,stuck"),
     ("Failed", "failed,undone"),
 ];
 
@@ -243,7 +243,7 @@ mod tests {
             quick.into_iter().filter(|one| one.is_here).map(|one| one.title).collect::<Vec<_>>()
         };
         assert_eq!(here(&[]), ["All"]);
-        assert_eq!(here(&[("phase", "stuck"), ("phase", "paused")]), ["Needs a person"]);
+        assert_eq!(here(&[("phase", "stuck"), ("phase", "paused")]), ["Needs an operator"]);
         assert!(here(&[("phase", "stuck,paused"), ("tenant", "a")]).is_empty());
     }
 }

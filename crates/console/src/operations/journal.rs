@@ -111,7 +111,18 @@ impl JournalLine {
             "created" => (Tone::Quiet, Icon::Play),
             _ => (Tone::Quiet, Icon::Steps),
         };
-        Chip::new(tone, icon, self.entry.kind.as_str())
+        Chip::new(tone, icon, label(&self.entry.kind))
+    }
+}
+
+/// The kind of an event as people read it. The journal and the API keep the names that are saved.
+fn label(kind: &str) -> &str {
+    match kind {
+        "adopted" => "taken over",
+        "stepped" => "progress",
+        "turned" => "undoing",
+        "asked" => "requested",
+        kind => kind,
     }
 }
 

@@ -106,9 +106,9 @@ fn actions(phase: Phase, meanings: &[(PhaseVerb, String)]) -> Vec<SuggestedActio
     let action = |verb: PhaseVerb| {
         let known = meanings.iter().find(|(known, _)| *known == verb).map(|(_, meaning)| meaning.clone());
         let (label, icon, usual) = match verb {
-            PhaseVerb::Cancel => ("Cancel", Icon::Slash, "gives it up"),
+            PhaseVerb::Cancel => ("Cancel", Icon::Slash, "cancels it"),
             PhaseVerb::Pause => ("Pause", Icon::Pause, "stays paused until an operator resumes it"),
-            PhaseVerb::Resume => ("Resume", Icon::Play, "lets it go on"),
+            PhaseVerb::Resume => ("Resume", Icon::Play, "continues it"),
             PhaseVerb::Retry => ("Retry", Icon::Undo, "tries again at once"),
         };
         let meaning = known.unwrap_or_else(|| usual.to_owned());
@@ -157,7 +157,7 @@ fn unfinished(reason: &str) -> &str {
 /// With a capital letter, unless it begins with the name of a step, and with a full stop.
 fn sentence(text: &str) -> String {
     let first = text.split(' ').next().unwrap_or_default();
-    let is_word = ["it", "this", "an", "a", "node", "what", "look", "start"].contains(&first);
+    let is_word = ["it", "this", "an", "a", "node", "look", "queued", "start"].contains(&first);
     let mut chars = text.chars();
     let begun = match chars.next() {
         Some(letter) if is_word => letter.to_uppercase().chain(chars).collect(),
@@ -191,11 +191,11 @@ mod tests {
 
     #[test]
     fn what_can_be_asked_for_follows_the_phase_and_says_what_it_does() {
-        let meanings = [(PhaseVerb::Cancel, "gives it up and leaves what it made".to_owned())];
+        let meanings = [(PhaseVerb::Cancel, "cancels it and leaves what it created".to_owned())];
         let waiting = actions(Phase::Waiting, &meanings);
         let verbs: Vec<&str> = waiting.iter().map(|action| action.verb).collect();
         assert_eq!(verbs, ["retry", "pause", "cancel"]);
-        assert_eq!(waiting[2].meaning, "gives it up and leaves what it made");
+        assert_eq!(waiting[2].meaning, "cancels it and leaves what it created");
         assert!(actions(Phase::Succeeded, &[]).is_empty());
     }
 

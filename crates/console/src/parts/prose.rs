@@ -92,7 +92,7 @@ mod tests {
         );
         let id = "01a1e3ec-17ab-7170-9e88-9f6a32315443";
         check(
-            &format!("it queues until operation {id} on the same resource has finished"),
+            &format!("queued until operation {id} on the same resource has finished"),
             &[&format!("operation <a href=\"/console/operations/{id}\">{id}</a> on")],
         );
         check("`a <b>` ends it", &["<code>a &#60;b&#62;</code> ends it"]);

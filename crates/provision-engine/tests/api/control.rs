@@ -27,7 +27,7 @@ async fn an_operation_is_paused_resumed_and_cancelled() {
     let late = ask("cancel", json!({})).await.is(409, "not-now");
     assert_eq!(late.json["possible"], json!(["retry"]));
     let journal = world.get(&format!("/operations/{id}/journal")).await;
-    assert!(journal.text.contains("oscar asked it to pause: lunch"), "{}", journal.text);
+    assert!(journal.text.contains("oscar requested pause: lunch"), "{}", journal.text);
 }
 
 #[tokio::test]

@@ -64,10 +64,7 @@ async fn an_operation_that_queues_names_the_one_before_it() {
     for queued in [second, third] {
         let told = explain(&world, &queued).await;
         assert_eq!(told.queued_behind.map(|id| id.to_string()), Some(first.clone()));
-        assert_eq!(
-            told.reason,
-            format!("it queues until operation {first} on the same resource has finished")
-        );
+        assert_eq!(told.reason, format!("queued until operation {first} on the same resource has finished"));
     }
 }
 

@@ -270,7 +270,8 @@ async fn a_journal_is_read_in_pages_and_every_entry_is_a_sentence() {
     assert_eq!(whole.items[0].kind, "created");
     assert!(whole.items[0].data.get("kind").is_none());
     let last = whole.items.last().unwrap();
-    let end = "write undone; it failed, and everything it made was undone: the quota of letters is used up";
+    let end =
+        "write undone; it failed, and everything it created was undone: the quota of letters is used up";
     assert_eq!((last.kind.as_str(), last.text.as_str()), ("finished", end));
     let (mut walked, mut after) = (Vec::new(), 0);
     loop {

@@ -182,7 +182,7 @@ fn every_page_of_the_wizard_speaks_the_words_of_google() {
     page_driver.fill("#project_id", "my-project");
     look(&page_driver, "accounts-google");
     page_driver.click_on("main button", "Add the account");
-    until("the account", || page_driver.text("main").contains("mine is added").then_some(()));
+    until("the account", || page_driver.text("main").contains("Account mine saved").then_some(()));
 }
 
 /// A cloud is chosen and launched in without a script, too.

@@ -77,12 +77,12 @@ fn a_callback_and_words_that_come_later_bring_machines() {
     page_driver.click_on("#wizard button", "decide the rest later");
     page_driver.until_text("h2", "Review");
     choose(&page_driver, "images", "Wait for a callback");
-    page_driver.until_text("main", "Parameters needed");
+    page_driver.until_text("main", "Parameters required");
     let compose = until_built_by(&fixture, &page_driver);
     look(&page_driver, "launch-waits-for-parameters");
 
     let page = page_driver.path();
-    page_driver.click_on("main a", "Say where to launch it");
+    page_driver.click_on("main a", "Choose where to launch it");
     page_driver.until_text("h1", "Where to launch it");
     say_where(&page_driver, "99");
     say_key(&page_driver);
@@ -94,7 +94,7 @@ fn a_callback_and_words_that_come_later_bring_machines() {
     page_driver.fill("#amount", "2");
     page_driver.click_on("form.wizard button", "Launch it there");
     page_driver.until_path(&page);
-    page_driver.until_text(".flash.good", "It knows where to launch now.");
+    page_driver.until_text(".flash.good", "Parameters submitted.");
     assert_eq!(launch(&fixture, &page_driver)["instances"], json!([]), "the image is not there yet");
 
     release(&fixture, &compose);

@@ -96,13 +96,11 @@ impl OperationFacts<'_> {
         let mut reason = self.standing(step);
         if let Some(control) = &self.summary().control {
             let received = match self.summary().owner {
-                Some(_) => "which takes effect when the step that runs has ended",
+                Some(_) => "which takes effect when the running step ends",
                 None => "which takes effect when a node picks it up",
             };
-            reason = format!(
-                "{reason}; {} asked it to {} at {}, {received}",
-                control.by, control.verb, control.at
-            );
+            reason =
+                format!("{reason}; {} requested {} at {}, {received}", control.by, control.verb, control.at);
         }
         reason
     }
@@ -113,7 +111,7 @@ impl OperationFacts<'_> {
         match summary.phase {
             phase if phase.is_final() => self.ending(because.as_deref()),
             _ if self.plan.is_none() => format!(
-                "this release has no workflow {}, so only a node with a release that has it can go on",
+                "this release has no workflow {}; only a node with a release that has it can continue",
                 summary.workflow
             ),
             Phase::Stuck => {
@@ -125,7 +123,7 @@ impl OperationFacts<'_> {
             Phase::Paused => self.paused(),
             Phase::Pending if self.queued_behind.is_some() => {
                 let holder = self.queued_behind.map(|id| id.to_string()).unwrap_or_default();
-                format!("it queues until operation {holder} on the same resource has finished")
+                format!("queued until operation {holder} on the same resource has finished")
             }
             _ if summary.owner.is_some() => self.under_way(step, because.as_deref()),
             _ => self.at_rest(step, because.as_deref()),
@@ -140,7 +138,7 @@ impl OperationFacts<'_> {
         if summary.phase == Phase::Undone && !left.is_empty() {
             let left = left.join("; ");
             return format!(
-                "it is finished{at}: it failed, and not everything could be put back{because}; {left}"
+                "it is finished{at}: it failed, and not everything could be undone{because}; {left}"
             );
         }
         format!("it is finished{at}: {}{because}", ended(summary.phase))
@@ -159,7 +157,7 @@ impl OperationFacts<'_> {
         let node = self.summary().owner.map(|node| node.to_string()).unwrap_or_default();
         let doing = match (self.memory().goes_back(), step) {
             (true, Some(step)) => format!("is undoing {}", step.name),
-            (true, None) => "is taking back what it made".into(),
+            (true, None) => "is undoing what it created".into(),
             (false, Some(step)) => format!("is running {}", step.name),
             (false, None) => "is working on it".into(),
         };
@@ -199,8 +197,8 @@ impl OperationFacts<'_> {
         let Some(undo_reason) = &self.memory().undo_reason else { return String::new() };
         let because = because.unwrap_or_default();
         match (undo_reason.because, &undo_reason.step) {
-            (Because::Failed, Some(step)) => format!(" (it goes back because {step} failed: {because})"),
-            _ => format!(" (it goes back: {because})"),
+            (Because::Failed, Some(step)) => format!(" (undoing because {step} failed: {because})"),
+            _ => format!(" (undoing: {because})"),
         }
     }
 
@@ -252,11 +250,11 @@ impl OperationFacts<'_> {
         let leaves = self.plan.is_some_and(|plan| plan.on_failure == "leave");
         let cancelled = match (phase, leaves) {
             (Phase::Stuck, _) if self.memory().goes_back() => "tries to undo the rest once more",
-            (_, true) => "gives it up and leaves what it made",
-            (_, false) => "gives it up and undoes what it made",
+            (_, true) => "cancels it and leaves what it created",
+            (_, false) => "cancels it and undoes what it created",
         };
         let means = [
-            (PhaseVerb::Resume, "lets it go on"),
+            (PhaseVerb::Resume, "continues it"),
             (PhaseVerb::Retry, "tries again at once, with a whole retry budget"),
             (PhaseVerb::Cancel, cancelled),
         ];

@@ -58,7 +58,9 @@ pub async fn follow(
         let following = follow_for_ever(format, client, id);
         let Some(limit) = limit else { return following.await };
         tokio::time::timeout(limit.get(), following).await.unwrap_or_else(|_| {
-            let text = format!("operation {id} is not finished after {limit}; it goes on: {way_back}");
+            let text = format!(
+                "operation {id} is not finished after {limit}; it continues in the background: {way_back}"
+            );
             Err(TimedOut(text).into())
         })
     })

@@ -91,7 +91,7 @@ impl AzureOffering {
     }
 }
 
-/// The template that lets us into an account of Azure.
+/// The template that delegates a subscription of Azure to the engine.
 #[utoipa::path(
     get, path = "/azure_offering_template", tag = "sources", operation_id = "azure_offering_template",
     params(("organisation" = Option<String>, Query,

@@ -176,7 +176,7 @@ pub struct TokenLinks {
     pub next: String,
 }
 
-/// What a source lets us do.
+/// The permissions of a source.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Validity {
     pub valid: bool,

@@ -63,7 +63,7 @@ async fn reach<'a>(
         .ok_or_else(|| LaunchApiError::new(Code::ProviderNotConfigured, message).at("source_id"))
 }
 
-/// Whether the source lets us in, by the cheapest call there is.
+/// Whether the source can be used, by the cheapest call there is.
 pub async fn status(
     launches: &Launches,
     who: &LaunchOwner,

@@ -19,7 +19,7 @@ struct Removal {
 
 pub(super) async fn deprovision(signed_in: SignedIn, Path(id): Path<String>, fields: Fields) -> Response {
     let removal = Removal {
-        question: "Deprovision this runtime? The cluster and everything in it is lost for ever.",
+        question: "Deprovision this runtime? The cluster and everything in it is deleted.",
         yes: "Deprovision",
         done: "The runtime is being deprovisioned.",
         below: String::new(),
@@ -32,7 +32,7 @@ pub(super) async fn unbind(signed_in: SignedIn, Path(id): Path<String>, fields: 
     let removal = Removal {
         question: "Delete this binding? Clients that use its credentials are locked out.",
         yes: "Unbind",
-        done: "The credentials are revoked.",
+        done: "Credentials revoked.",
         below: format!("/service_bindings/{}", path::part(fields.text("binding"))),
         can_wait: false,
     };

@@ -105,7 +105,7 @@ pub(super) async fn rescue(signed_in: SignedIn, Path(id): Path<String>, fields: 
         }
     };
     match asked {
-        Ok(_) => Flash::good("It is being done.").at(&place),
+        Ok(_) => Flash::good("Started.").while_running().at(&place),
         Err(page_error) if page_error.status == StatusCode::BAD_REQUEST => {
             match runtime(&signed_in.api, &id).await {
                 Ok(found) => {

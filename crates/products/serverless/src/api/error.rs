@@ -134,7 +134,8 @@ pub(crate) fn being_undone(title: &str, cause: &Error, operation: OperationId) -
 }
 
 pub(crate) fn stopping(operation: OperationId) -> Failure {
-    let text = format!("the engine is stopping; it goes on later, look at {}", path_of(operation));
+    let text =
+        format!("the engine is stopping; the operation continues later, look at {}", path_of(operation));
     accepted(StatusCode::SERVICE_UNAVAILABLE, "Service unavailable", text, operation)
 }
 

@@ -102,7 +102,7 @@ fn a_running_operation_names_its_node_and_its_step() {
 fn a_queued_operation_names_the_one_before_it() {
     let holder = OperationId(Uuid::from_u128(9));
     let told = case(Phase::Pending, vec![created()]).explain_with(Some(&plan()), None, Some(holder));
-    assert_eq!(told.reason, format!("it queues until operation {holder} on the same resource has finished"));
+    assert_eq!(told.reason, format!("queued until operation {holder} on the same resource has finished"));
     assert_eq!(told.queued_behind, Some(holder.0));
     assert_eq!(
         told.what_you_can_do[0],
@@ -116,7 +116,7 @@ fn a_paused_operation_names_who_paused_it() {
     let told = case(Phase::Paused, under_way()).explain_with(Some(&plan()), Some(paused), None);
     assert_eq!(told.reason, "eve paused it at 1970-01-01T00:00:09Z: lunch");
     let advice = told.what_you_can_do.join("\n");
-    assert!(advice.contains(&format!("`provision-engine operations resume {ID}` lets it go on")), "{advice}");
+    assert!(advice.contains(&format!("`provision-engine operations resume {ID}` continues it")), "{advice}");
 }
 
 #[test]
@@ -132,13 +132,13 @@ fn a_stuck_operation_lists_what_is_left_over() {
 #[test]
 fn an_operation_on_its_way_back_says_why_it_turned() {
     let bodies = and(under_way(), vec![undo_reason("b", "quota"), retried("a", "busy", 1, true)]);
-    let told = case(Phase::Undoing, bodies).due(LATER).reads(
-        "a failed once and waits until 1970-01-01T00:00:09Z: busy (it goes back because b failed: quota)",
-    );
+    let told = case(Phase::Undoing, bodies)
+        .due(LATER)
+        .reads("a failed once and waits until 1970-01-01T00:00:09Z: busy (undoing because b failed: quota)");
     assert_eq!(told.left_over, ["a", "b"]);
     let mut running = case(Phase::Undoing, and(under_way(), vec![undo_reason("b", "quota")]));
     running.0.shown.summary.owner = Some(NodeId(Uuid::from_u128(2)));
-    let expect = "is undoing b (it goes back because b failed: quota)";
+    let expect = "is undoing b (undoing because b failed: quota)";
     assert!(running.explain().reason.ends_with(expect), "{}", running.explain().reason);
 }
 
@@ -160,7 +160,7 @@ fn a_control_that_was_not_heard_yet_is_told() {
         number: 0,
     });
     let reason = asked.explain().reason;
-    assert!(reason.contains("; eve asked it to cancel at 1970-01-01T00:00:09Z"), "{reason}");
+    assert!(reason.contains("; eve requested cancel at 1970-01-01T00:00:09Z"), "{reason}");
 }
 
 #[test]
@@ -172,8 +172,9 @@ fn a_finished_operation_says_how_it_ended() {
         under_way(),
         vec![undo_reason("b", "quota"), finished(Phase::Undone, None, Some("quota"), &["a", "b"])],
     );
-    let told = case(Phase::Undone, bodies)
-        .reads("it is finished at 1970-01-01T00:00:06Z: it failed, and everything it made was undone: quota");
+    let told = case(Phase::Undone, bodies).reads(
+        "it is finished at 1970-01-01T00:00:06Z: it failed, and everything it created was undone: quota",
+    );
     assert_eq!((told.blocking_step.as_deref(), told.left_over.len()), (Some("b"), 0));
     assert_eq!(told.what_you_can_do[0], format!("`provision-engine operations retry {ID}` starts it again"));
 }
@@ -187,10 +188,7 @@ fn an_undone_operation_says_what_it_could_not_put_back() {
     let mut case = case(Phase::Undone, bodies);
     case.0.memory.state = serde_json::json!({"leftovers": ["the disk stays at 2048 MB"]});
     let reason = case.explain().reason;
-    assert!(
-        reason.ends_with("not everything could be put back: quota; the disk stays at 2048 MB"),
-        "{reason}"
-    );
+    assert!(reason.ends_with("not everything could be undone: quota; the disk stays at 2048 MB"), "{reason}");
     assert!(!reason.contains("everything it made was undone"), "{reason}");
 }
 

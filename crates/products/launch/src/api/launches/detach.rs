@@ -21,7 +21,7 @@ use server::http::Failure;
 #[utoipa::path(
     post, path = "/launches/{id}/detach", tag = "launches", operation_id = "detach_launch",
     params(("id" = String, Path, description = "The id or the number of the launch.")),
-    responses((status = OK, body = types::Launch, description = "It goes on."),
+    responses((status = OK, body = types::Launch, description = "The launch continues."),
               (status = ACCEPTED, body = types::Launch, description = "It is being cancelled."))
 )]
 pub(in crate::api) async fn detach_launch(

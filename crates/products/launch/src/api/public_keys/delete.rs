@@ -28,10 +28,10 @@ const MARGIN: Duration = Duration::from_secs(2);
     delete, path = "/pubkeys/{ID}", tag = "pubkeys", operation_id = "removePubkeyById",
     params(("ID" = i64, Path, description = "The id of the key.")),
     responses(
-        (status = NO_CONTENT, description = "It is forgotten."),
-        (status = OK, body = wire::Warnings, description = "It is forgotten, and something is left in a cloud."),
+        (status = NO_CONTENT, description = "It is deleted."),
+        (status = OK, body = wire::Warnings, description = "It is deleted, and something is left in a cloud."),
         (status = ACCEPTED, body = wire::Warnings,
-         description = "It is forgotten, and an operation is still deleting its key pairs."),
+         description = "It is deleted, and an operation is still deleting its key pairs."),
         (status = CONFLICT, body = wire::Error, description = "Another request changes it: `conflict`."),
     )
 )]

@@ -17,7 +17,7 @@ use server::http::body::JsonBody;
 
 /// Keeps a source.
 ///
-/// Only where sources are kept here. What lets us into the account is sealed, and never shown.
+/// Only where sources are kept here. The credentials are encrypted, and never shown.
 #[utoipa::path(
     post, path = "/sources", tag = "sources", operation_id = "create_source",
     request_body = wire::NewSource,

@@ -16,7 +16,7 @@ use server::http::Failure;
     delete, path = "/sources/{ID}", tag = "sources", operation_id = "delete_source",
     params(("ID" = String, Path, description = "The id of the source.")),
     responses(
-        (status = NO_CONTENT, description = "It is forgotten."),
+        (status = NO_CONTENT, description = "It is deleted."),
         (status = CONFLICT, body = super::super::wire::Error, description = "It is always there: `conflict`."),
         (status = NOT_IMPLEMENTED, body = super::super::wire::Error,
          description = "Another service keeps them: `sources_elsewhere`."),

@@ -10,7 +10,7 @@ use super::super::query::QueryParams;
 use super::super::{LaunchState, wire};
 use server::http::Failure;
 
-/// Lists the accounts in clouds that the organisation lets us use.
+/// Lists the accounts in clouds that launches of the organisation may use.
 #[utoipa::path(
     get, path = "/sources", tag = "sources", operation_id = "getSourceList",
     params(

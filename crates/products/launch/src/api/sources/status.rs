@@ -9,7 +9,7 @@ use super::super::query::Name;
 use super::super::{LaunchState, wire};
 use server::http::Failure;
 
-/// Whether a source lets us in.
+/// Whether a source can be used.
 ///
 /// By the cheapest call that the cloud has.
 #[utoipa::path(

@@ -9,7 +9,7 @@ use super::super::query::{Name, QueryParams};
 use super::super::{LaunchState, wire};
 use server::http::Failure;
 
-/// Whether a source lets us do all that a launch needs.
+/// Whether a source has all permissions that a launch needs.
 ///
 /// At AWS everything is tried that leaves nothing behind; what policies say is not read. Azure and Google say which
 /// permissions they give.

@@ -20,8 +20,8 @@ fn action(verb: &str) -> Option<LaunchAction> {
     Some(match verb {
         "cancel" => harm(
             "cancel",
-            "It is being cancelled. What it made is undone.",
-            "Cancel this launch? What it made is undone.",
+            "Cancel requested. What it created is undone.",
+            "Cancel this launch? What it created is undone.",
             "Cancel the launch",
         ),
         "terminate" => harm(
@@ -30,9 +30,9 @@ fn action(verb: &str) -> Option<LaunchAction> {
             "Terminate all instances of this launch? What is on them is lost.",
             "Terminate",
         ),
-        "retry" => action("retry", "It begins again."),
-        "cleanup" => action("cleanup", "What is left over is being undone."),
-        "detach" => action("detach", "You have left it."),
+        "retry" => action("retry", "Retry started."),
+        "cleanup" => action("cleanup", "Clean-up started."),
+        "detach" => action("detach", "You left the launch."),
         _ => return None,
     })
 }
@@ -55,7 +55,9 @@ pub(super) async fn act(
     let query = if terminates { "?terminate=true" } else { "" };
     let path = format!("{LAUNCH}/launches/{}/{}{query}", path::part(&id), action.verb);
     match signed_in.api.post(&path, &json!({})).await {
-        Ok(_) => Flash::good(action.done).at(&back),
+        // A page of a launch that is over would remove it at once.
+        Ok(_) if ["terminate", "cleanup"].contains(&action.verb) => Flash::good(action.done).at(&back),
+        Ok(_) => Flash::good(action.done).while_running().at(&back),
         Err(page_error) if verb == "cancel" && !terminates => {
             let line = "It has instances already: say also that they may be terminated.";
             let is_that = page_error.hint.as_deref().is_some_and(|hint| hint.contains("terminate=true"));

@@ -59,7 +59,7 @@ pub(super) async fn submit_parameters(
     let back = format!("/console/launches/{}", path::part(&id));
     let path = format!("{LAUNCH}/launches/{}/parameters", path::part(&id));
     match signed_in.api.post(&path, &request::parameters(&draft)).await {
-        Ok(_) => Flash::good("It knows where to launch now.").at(&back),
+        Ok(_) => Flash::good("Parameters submitted.").while_running().at(&back),
         Err(page_error) => {
             let note = page_error.field_errors.is_empty().then(|| page_error.line());
             let field_errors: Vec<FormError> = page_error

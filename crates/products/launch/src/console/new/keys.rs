@@ -88,7 +88,7 @@ async fn draw(
 pub(super) async fn add(signed_in: SignedIn, fields: Fields) -> Response {
     let new = NewPublicKey { name: fields.text("name").to_owned(), body: fields.text("body").to_owned() };
     let page_error = match signed_in.api.post(&format!("{LAUNCH}/pubkeys"), &new).await {
-        Ok(_) => return Flash::good(format!("{} is kept.", new.name)).at(AT),
+        Ok(_) => return Flash::good(format!("Public key {} saved.", new.name)).at(AT),
         // Who may not add any has no form that could say it.
         Err(page_error) if page_error.status == StatusCode::FORBIDDEN => return page_error.page(&signed_in),
         Err(page_error) => page_error,
@@ -106,8 +106,8 @@ pub(super) async fn delete(signed_in: SignedIn, Path(id): Path<i64>, fields: Fie
     }
     match signed_in.api.delete(&format!("{LAUNCH}/pubkeys/{id}")).await {
         Ok(answer) => match answer.json::<Option<Warnings>>() {
-            Ok(Some(left)) => Flash::bad(format!("The key is forgotten. {}", left.warnings.join(" "))).at(AT),
-            _ => Flash::good("The key is forgotten.").at(AT),
+            Ok(Some(left)) => Flash::bad(format!("Public key deleted. {}", left.warnings.join(" "))).at(AT),
+            _ => Flash::good("Public key deleted.").at(AT),
         },
         Err(page_error) => Flash::bad(page_error.line()).at(AT),
     }

@@ -102,7 +102,7 @@ pub(super) async fn add(signed_in: SignedIn, fields: Fields) -> Response {
     let cloud = cloud_named(fields.text("provider"));
     let page_error = match add_account(&signed_in.api, &fields, cloud, "").await {
         Ok(source) => {
-            return Flash::good(format!("{} is added. Check whether it lets us in.", source.name)).at(AT);
+            return Flash::good(format!("Account {} saved. Check its permissions next.", source.name)).at(AT);
         }
         // Who may not add any has no form that could say it.
         Err(page_error) if page_error.status == StatusCode::FORBIDDEN => return page_error.page(&signed_in),
@@ -121,12 +121,11 @@ pub(super) async fn check(signed_in: SignedIn, Path(id): Path<String>, _: Fields
                 [] => String::new(),
                 some => format!(" It cannot be tried without doing it: {}.", some.join(", ")),
             };
-            Flash::good(format!("{id} lets us in, and do all that was tried.{rest}")).at(AT)
+            Flash::good(format!("Account {id} allows everything that was tried.{rest}")).at(AT)
         }
         Ok(found) => {
             let missing = found.missing_entities.join(", ");
-            Flash::bad(format!("{id} lets us in, and does not allow {missing}. Allow that in the account."))
-                .at(AT)
+            Flash::bad(format!("Account {id} does not allow {missing}. Allow that in the account.")).at(AT)
         }
         Err(page_error) => Flash::bad(format!("{id}: {}", page_error.line())).at(AT),
     }
@@ -142,7 +141,7 @@ pub(super) async fn delete(signed_in: SignedIn, Path(id): Path<String>, fields: 
         return confirm::page(&signed_in, &super::super::launches::SECTION, &question, "Delete", AT, &fields);
     }
     match signed_in.api.delete(&format!("{LAUNCH}/sources/{}", path::part(&id))).await {
-        Ok(_) => Flash::good(format!("{id} is forgotten.")).at(AT),
+        Ok(_) => Flash::good(format!("Account {id} deleted.")).at(AT),
         Err(page_error) => Flash::bad(page_error.line()).at(AT),
     }
 }

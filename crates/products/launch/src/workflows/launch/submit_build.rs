@@ -112,7 +112,7 @@ fn described(said: &str, launch_tag: &str) -> String {
 
 #[async_trait]
 impl Step<Launch> for SubmitBuild {
-    named!(NAME, "Asking for the image");
+    named!(NAME, "Requesting the image build");
 
     fn driver(&self) -> Option<&'static str> {
         Some("image_builder")
