@@ -1,4 +1,4 @@
-//! External identities from the configuration: OpenID issuer and trusted proxies.
+//! External identities from the configuration: an `OpenID` issuer and trusted proxies.
 
 use std::sync::Arc;
 

@@ -67,9 +67,7 @@ impl ListArgs {
     fn is_all(&self) -> bool {
         let texts = [&self.search, &self.workflow, &self.tenant, &self.resource];
         let times = [&self.created_after, &self.created_before];
-        self.phase.is_empty()
-            && self.since.is_none()
-            && texts.into_iter().chain(times).all(|filter| filter.is_none())
+        self.phase.is_empty() && self.since.is_none() && texts.into_iter().chain(times).all(Option::is_none)
     }
 
     fn query(&self) -> ListQuery {

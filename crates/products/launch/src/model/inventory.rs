@@ -167,13 +167,12 @@ async fn newest_rows(
 ) -> Result<(Vec<ResourceRow>, usize), LaunchApiError> {
     let (kind, tenant) = (LaunchRecord::KIND.to_owned(), Some(who.tenant()));
     let query = ResourceQuery { kind, tenant, labels, ..ResourceQuery::default() };
-    let end = match end {
-        Some(end) => end,
-        None => {
-            let count = ResourceQuery { limit: 1, counts: true, ..query.clone() };
-            let total = engine.resources(&count).await?.total.unwrap_or(0);
-            usize::try_from(total).unwrap_or(usize::MAX)
-        }
+    let end = if let Some(end) = end {
+        end
+    } else {
+        let count = ResourceQuery { limit: 1, counts: true, ..query.clone() };
+        let total = engine.resources(&count).await?.total.unwrap_or(0);
+        usize::try_from(total).unwrap_or(usize::MAX)
     };
     let begin = end.saturating_sub(limit);
     if begin == end {

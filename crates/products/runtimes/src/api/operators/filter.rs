@@ -130,13 +130,12 @@ pub(crate) async fn newest_first(
     size: usize,
 ) -> Result<(ResourcePage, Option<String>), Failure> {
     let mut total = None;
-    let end = match wanted.after {
-        Some(older) => usize::try_from(older).unwrap_or(0),
-        None => {
-            let count = ResourceQuery { offset: 0, limit: 1, counts: true, ..wanted.clone() };
-            total = engine.resources(&count).await?.total;
-            usize::try_from(total.unwrap_or(0)).unwrap_or(usize::MAX).saturating_sub(wanted.offset)
-        }
+    let end = if let Some(older) = wanted.after {
+        usize::try_from(older).unwrap_or(0)
+    } else {
+        let count = ResourceQuery { offset: 0, limit: 1, counts: true, ..wanted.clone() };
+        total = engine.resources(&count).await?.total;
+        usize::try_from(total.unwrap_or(0)).unwrap_or(usize::MAX).saturating_sub(wanted.offset)
     };
     let begin = end.saturating_sub(size);
     let mut rows = Vec::new();
