@@ -99,7 +99,7 @@ pub async fn fail_at_every_step<T: WorkflowTest>(workflow_test: &T) {
             continue;
         }
         let error = ended.memory.last_error.expect("a failed operation says why");
-        assert_eq!(error.step, info.name, "the failure must come from the injected step");
+        assert_eq!(error.step, info.name, "the failure must come from the injected step: {}", error.cause);
         if unwinds {
             assert_eq!(ended.shown.summary.phase, Phase::Undone, "fail at {}", info.name);
             let standing = workflow_test.standing().await;
