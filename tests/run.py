@@ -210,8 +210,10 @@ def harness_is_off(manifest: Path, name: str) -> bool:
 def doc() -> bool:
     """Runs rustdoc on our crates. `cargo doc` would check all dependencies first; the libraries are there already."""
     began = time.monotonic()
+    # The build has fetched the packages of this platform, and no others.
+    host = re.search(r"^host: (.*)$", subprocess.check_output(["rustc", "-vV"], text=True), re.M)[1]
     metadata = json.loads(subprocess.check_output(
-        ["cargo", "metadata", "--format-version=1", "--locked", "--offline"], cwd=ROOT,
+        ["cargo", "metadata", "--format-version=1", "--locked", "--offline", "--filter-platform", host], cwd=ROOT,
     ))
     libraries = json.loads(LIBRARIES.read_text())
     packages = {package["id"]: package for package in metadata["packages"]}
