@@ -46,6 +46,9 @@ struct ProcessEntry {
     /// Where commands on the same machine are answered, if `listen` speaks TLS.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     local: Option<SocketAddr>,
+    /// The program that runs, which may have another name than the one that reads this file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    program: Option<PathBuf>,
 }
 
 impl ProcessEntry {
@@ -72,7 +75,8 @@ impl PidFile {
         local: Option<SocketAddr>,
     ) -> Result<PidFile> {
         let path = lock.dir().pid_file();
-        let entry = ProcessEntry { pid: std::process::id(), listen, local };
+        let program = std::env::current_exe().ok();
+        let entry = ProcessEntry { pid: std::process::id(), listen, local, program };
         let draft = path.with_extension("pid.new");
         // Written aside and moved into place, so that a reader never sees half of it.
         fs::write(&draft, serde_json::to_vec(&entry)?)
@@ -100,6 +104,7 @@ pub(crate) struct Running {
     pub listen: SocketAddr,
     pub local: Option<SocketAddr>,
     pub since: OffsetDateTime,
+    program: PathBuf,
 }
 
 impl Running {
@@ -187,7 +192,7 @@ impl fmt::Display for Stopped {
 #[derive(Debug)]
 pub(crate) struct Control {
     dir: DataDir,
-    /// The program that is started, and by whose name a process is known to be an engine.
+    /// The program that is started. By its name a process is known where the pid file has no program.
     program: PathBuf,
 }
 
@@ -207,7 +212,8 @@ impl Control {
             }
             Err(_) => return Ok(Status::Stale),
         };
-        if !process::is_running(entry.pid, &self.program) {
+        let program = entry.program.unwrap_or_else(|| self.program.clone());
+        if !process::is_running(entry.pid, &program) {
             return Ok(Status::Stale);
         }
         // The file is written when the engine begins to listen, so its age is the engine's.
@@ -219,6 +225,7 @@ impl Control {
             listen: entry.listen,
             local: entry.local,
             since: written.into(),
+            program,
         }))
     }
 
@@ -228,7 +235,7 @@ impl Control {
         if let Status::Running(running) = self.status()? {
             // A process that was killed a moment ago still has a pid, and listens no longer.
             let may_be_ending = matches!(health(running.near()), Health::Bad);
-            if !may_be_ending || !self.wait_until_gone(running.pid, AFTER_KILL) {
+            if !may_be_ending || !Control::wait_until_gone(running.pid, &running.program, AFTER_KILL) {
                 return Ok(StartResult::Already(running));
             }
         }
@@ -260,16 +267,18 @@ impl Control {
 
     /// Asks the engine to stop and waits for at most `grace`; with `force` it is killed then.
     pub(crate) fn stop(&self, grace: Duration, force: bool) -> Result<Stopped> {
-        let Status::Running(Running { pid, .. }) = self.status()? else { return Ok(Stopped::WasNotRunning) };
+        let Status::Running(Running { pid, program, .. }) = self.status()? else {
+            return Ok(Stopped::WasNotRunning);
+        };
         process::signal(pid, Signal::TERM).with_context(|| format!("cannot stop pid {pid}"))?;
-        if self.wait_until_gone(pid, grace) {
+        if Control::wait_until_gone(pid, &program, grace) {
             return Ok(Stopped::Now { pid });
         }
         if !force {
             bail!("pid {pid} is still running after {}: wait, or use --force", written(grace));
         }
         process::signal(pid, Signal::KILL).with_context(|| format!("cannot kill pid {pid}"))?;
-        if !self.wait_until_gone(pid, AFTER_KILL) {
+        if !Control::wait_until_gone(pid, &program, AFTER_KILL) {
             bail!("pid {pid} does not go away although it was killed");
         }
         Ok(Stopped::Killed { pid })
@@ -320,9 +329,9 @@ impl Control {
         }
     }
 
-    fn wait_until_gone(&self, pid: u32, limit: Duration) -> bool {
+    fn wait_until_gone(pid: u32, program: &Path, limit: Duration) -> bool {
         let mut spent = Duration::ZERO;
-        while process::is_running(pid, &self.program) {
+        while process::is_running(pid, program) {
             if spent >= limit {
                 return false;
             }

@@ -168,6 +168,8 @@ fn a_pid_file_of_a_dead_or_other_process_is_stale() {
     control.program = PathBuf::from("/bin/other");
     assert_eq!(control.status().unwrap(), Status::Stale);
     assert_eq!(control.stop(Duration::ZERO, true).unwrap(), Stopped::WasNotRunning);
+    write_entry(&control, std::process::id(), std::env::current_exe().ok());
+    assert!(matches!(control.status().unwrap(), Status::Running(_)), "a server under another name");
 
     fs::write(control.dir.pid_file(), "no JSON").unwrap();
     assert_eq!(control.status().unwrap(), Status::Stale);
@@ -181,7 +183,11 @@ fn the_pid_file_lives_as_long_as_its_value() {
     pid_file(&control, u32::MAX);
     let file = PidFile::create(&lock, "127.0.0.1:1337".parse().unwrap(), None).unwrap();
     let text = fs::read_to_string(control.dir.pid_file()).unwrap();
-    assert_eq!(text, format!("{{\"pid\":{},\"listen\":\"127.0.0.1:1337\"}}", std::process::id()));
+    let program = std::env::current_exe().unwrap();
+    let expected = serde_json::json!({
+        "pid": std::process::id(), "listen": "127.0.0.1:1337", "program": program,
+    });
+    assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), expected);
     drop(file);
     assert_eq!(control.status().unwrap(), Status::NotRunning);
 
@@ -209,12 +215,17 @@ fn a_running_engine_says_where_and_since_when() {
         listen: "[::1]:80".parse().unwrap(),
         local: None,
         since: time::macros::datetime!(2026-01-02 3:04:05.6 UTC),
+        program: PathBuf::from("/bin/provision-engine"),
     };
     assert_eq!(running.to_string(), "running (pid 7) at http://[::1]:80 since 2026-01-02T03:04:05Z");
 }
 
 fn pid_file(control: &Control, pid: u32) {
+    write_entry(control, pid, None);
+}
+
+fn write_entry(control: &Control, pid: u32, program: Option<PathBuf>) {
     control.dir.create().unwrap();
-    let entry = ProcessEntry { pid, listen: "127.0.0.1:1337".parse().unwrap(), local: None };
+    let entry = ProcessEntry { pid, listen: "127.0.0.1:1337".parse().unwrap(), local: None, program };
     fs::write(control.dir.pid_file(), serde_json::to_vec(&entry).unwrap()).unwrap();
 }
