@@ -108,7 +108,7 @@ impl DataDirectory {
         Going { child: Some(command.spawn().unwrap()), out, err }
     }
 
-    /// A server on any free port, healthy when this returns.
+    /// A server on any free port. It is healthy and has said how to reach it when this returns.
     #[track_caller]
     pub(crate) fn serve(&self, arguments: &[&str]) -> ServerProcess {
         let going = self.begin_serving(arguments);
@@ -128,7 +128,9 @@ impl DataDirectory {
             }
             let entry: Value =
                 serde_json::from_slice(&fs::read(self.data("provision-engine.pid")).ok()?).ok()?;
-            (entry["pid"] == pid).then(|| entry["listen"].as_str().unwrap().to_owned())
+            // It is written before the welcome is printed.
+            let has_welcomed = going.err().contains("stop it:");
+            (entry["pid"] == pid && has_welcomed).then(|| entry["listen"].as_str().unwrap().to_owned())
         });
         ServerProcess { going, url: format!("http://{listen}") }
     }

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 
-use crate::stage::{DataDirectory, until};
+use crate::stage::DataDirectory;
 
 /// Runs a command with this on its stdin; answers how it ended and all that it said.
 fn with_input(place: &DataDirectory, arguments: &[&str], input: &str) -> (Option<i32>, String) {
@@ -72,7 +72,7 @@ fn what_would_lock_everyone_out_or_is_weak_is_refused() {
 fn the_first_start_makes_the_first_user_and_no_later_one_does() {
     let place = DataDirectory::new();
     let server = place.serve(&[]);
-    let said = until("the welcome", || Some(server.going.err()).filter(|text| text.contains("stop it:")));
+    let said = server.going.err();
     let file = place.data("console-password");
     let line = format!("console         {}/ (user and password in {})", server.url, file.display());
     assert!(said.contains(&line), "{said}");
@@ -85,7 +85,7 @@ fn the_first_start_makes_the_first_user_and_no_later_one_does() {
 
     std::fs::remove_file(&file).unwrap();
     let server = place.serve(&[]);
-    let said = until("the welcome", || Some(server.going.err()).filter(|text| text.contains("stop it:")));
+    let said = server.going.err();
     assert!(said.contains("provision-engine users list"), "{said}");
     assert!(!file.exists(), "its owner has removed it");
     assert_eq!(roles(&place).len(), 1);
