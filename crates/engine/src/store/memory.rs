@@ -52,7 +52,7 @@ struct Tables {
     served: String,
     now: Option<Timestamp>,
     commits: u64,
-    /// The last number that a control request or a signal got.
+    /// The last number that a control request, a signal or an operation that waits for a resource got.
     last_number: i64,
     /// Something is free to be claimed since the last commit.
     rings: bool,
@@ -71,6 +71,8 @@ struct MemoryRow {
     params: String,
     epoch: i64,
     queued: bool,
+    /// Its place among those that wait for the resource.
+    queue_number: i64,
     orphaned: bool,
     key: Option<String>,
     control_number: i64,

@@ -10,7 +10,7 @@ use super::target::DatabaseTarget;
 use crate::{rows, rules};
 
 /// Every change of the schema, oldest first.
-const MIGRATIONS: [(u32, &str); 7] = [
+const MIGRATIONS: [(u32, &str); 8] = [
     (1, include_str!("../../migrations/postgres/0001_init.sql")),
     (2, include_str!("../../migrations/postgres/0002_resources.sql")),
     (3, include_str!("../../migrations/postgres/0003_people.sql")),
@@ -18,6 +18,7 @@ const MIGRATIONS: [(u32, &str); 7] = [
     (5, include_str!("../../migrations/postgres/0005_control_requests.sql")),
     (6, include_str!("../../migrations/postgres/0006_drafts.sql")),
     (7, include_str!("../../migrations/postgres/0007_names_and_grants.sql")),
+    (8, include_str!("../../migrations/postgres/0008_queue_numbers.sql")),
 ];
 
 /// Two processes that start at the same moment change the schema one after the other.

@@ -60,10 +60,11 @@ pub(super) const CREATE: &str = "
         returning operation
     ), made as (
         insert into operations (id, workflow, tenant, resource, params, phase, owner, epoch, queued, orphaned,
-            due_at, deadline_at, created_at, memory_seq, name)
+            due_at, deadline_at, created_at, memory_seq, name, queue_number)
         select id, workflow, tenant, resource, params,
             case when owner is null then 'pending' else 'running' end, owner, 1, false, false,
-            case when owner is null then created_at end, deadline_at, created_at, 0, name
+            case when owner is null then created_at end, deadline_at, created_at, 0, name,
+            null
         from asked where key is null or (id in (select operation from keyed)) is true
         order by resource
         on conflict (resource) where not queued and resource is not null do nothing
@@ -150,7 +151,7 @@ pub(super) const PROMOTE: &str = concat!(
             select q.id from operations q
             where q.queued and q.resource = a.resource
                 and not exists (select 1 from operations h where h.resource = a.resource and not h.queued)
-            order by q.id limit 1 for update of q
+            order by q.queue_number nulls first, q.id limit 1 for update of q
         ) n
     ), promoted as (
         update operations o set queued = false, reason = null, due_at = next.finished_at
@@ -193,8 +194,9 @@ pub(super) const UNUSE_KEY: &str = "delete from idempotency where scope = $1 and
 pub(super) const HOLDER: &str = "select id from operations where resource = $1 and not queued for share";
 pub(super) const CREATE_ONE: &str = "
     insert into operations (id, workflow, tenant, resource, params, phase, owner, epoch, queued, orphaned,
-        due_at, deadline_at, created_at, reason, memory_seq, name)
-    values ($1, $2, $3, $4, $5, $6, $7, 1, $8, false, $9, $10, $11, $12, 0, $13)
+        due_at, deadline_at, created_at, reason, memory_seq, name, queue_number)
+    values ($1, $2, $3, $4, $5, $6, $7, 1, $8, false, $9, $10, $11, $12, 0, $13,
+        case when $8 then nextval('queue_numbers') end)
     on conflict (resource) where not queued and resource is not null do nothing";
 
 pub(super) const STANDING: &str =

@@ -106,6 +106,9 @@ fn create(transaction: &Transaction<'_>, create: &Create, body: &str) -> Result<
     let owner = create.owner.filter(|_| !queued);
     let due_at = (!queued && owner.is_none()).then_some(create.created_at.0);
     let phase = if owner.is_some() { Phase::Running } else { Phase::Pending };
+    if queued {
+        execute(db, sql::NEXT_NUMBER, [])?;
+    }
     execute(
         db,
         sql::CREATE,

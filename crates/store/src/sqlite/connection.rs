@@ -41,7 +41,7 @@ pub(super) const ADD_VERSION: &str =
     "insert into schema_version (version, applied_at) values (?1, datetime('now'))";
 
 /// Every change of the schema, oldest first.
-const MIGRATIONS: [(u32, &str); 7] = [
+const MIGRATIONS: [(u32, &str); 8] = [
     (1, include_str!("../../migrations/sqlite/0001_init.sql")),
     (2, include_str!("../../migrations/sqlite/0002_resources.sql")),
     (3, include_str!("../../migrations/sqlite/0003_people.sql")),
@@ -49,6 +49,7 @@ const MIGRATIONS: [(u32, &str); 7] = [
     (5, include_str!("../../migrations/sqlite/0005_control_requests.sql")),
     (6, include_str!("../../migrations/sqlite/0006_drafts.sql")),
     (7, include_str!("../../migrations/sqlite/0007_names_and_grants.sql")),
+    (8, include_str!("../../migrations/sqlite/0008_queue_numbers.sql")),
 ];
 
 pub(super) fn open_writer(path: &Path) -> Result<Connection, StoreError> {

@@ -29,8 +29,9 @@ pub(super) const USE_KEY: &str =
 pub(super) const HOLDER: &str = "select id from operations where resource = ?1 and queued = 0";
 pub(super) const CREATE: &str = "
     insert into operations (id, workflow, tenant, resource, params, phase, owner, epoch, queued, orphaned,
-        due_at, deadline_at, created_at, reason, memory_seq, name)
-    values (?1, ?2, ?3, ?4, ?5, ?6, ?7, 1, ?8, 0, ?9, ?10, ?11, ?12, 0, ?13)";
+        due_at, deadline_at, created_at, reason, memory_seq, name, queue_number)
+    values (?1, ?2, ?3, ?4, ?5, ?6, ?7, 1, ?8, 0, ?9, ?10, ?11, ?12, 0, ?13,
+        case when ?8 then (select last from numbers) end)";
 
 /// A control request that was dealt with is cleared in the same commit that says so; a later one stays.
 pub(super) const SET_PHASE: &str = "
@@ -60,10 +61,11 @@ pub(super) const ARCHIVE: &str = "
 pub(super) const REMOVE: &str = "delete from operations where id = ?1";
 pub(super) const PROMOTE: &str = "
     update operations set queued = 0, reason = null, due_at = ?2
-    where id = (select id from operations where resource = ?1 and queued = 1 order by id limit 1)";
+    where id = (select id from operations where resource = ?1 and queued = 1
+        order by queue_number, id limit 1)";
 
 pub(super) const STANDING: &str = "select phase, queued, owner is not null from operations where id = ?1";
-/// For the next control request or signal.
+/// For the next control request or signal, or the next operation that waits for a resource.
 pub(super) const NEXT_NUMBER: &str = "update numbers set last = last + 1";
 pub(super) const CONTROL: &str = "
     update operations set

@@ -290,7 +290,7 @@ async fn the_schema_is_made_once_the_one_who_asks() {
     let url = new_database();
     let all = join_all((0..6).map(|_| PostgresStore::migrate(&url))).await;
     let made: Vec<u32> = all.into_iter().flat_map(Result::unwrap).collect();
-    assert_eq!(made, [1, 2, 3, 4, 5, 6, 7]);
+    assert_eq!(made, [1, 2, 3, 4, 5, 6, 7, 8]);
     assert_eq!(PostgresStore::migrate(&url).await, Ok(Vec::new()));
     drop(open(&url).await);
 }
@@ -323,6 +323,26 @@ async fn a_request_of_an_earlier_release_gets_a_number_too() {
     raw.execute(old, &[&new_id().0, &text, &at(5).0]).await.unwrap();
     let claimed = claim_one(&*store, node, at(5)).await;
     assert!(claimed.control.is_some_and(|control| control.number > found.number));
+}
+
+/// A replica of an earlier release names no number, and its clock may be ahead.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_operation_that_an_earlier_release_queued_keeps_its_place() {
+    let url = new_database();
+    let store = open(&url).await;
+    let node = joined(&*store).await;
+    let hold = start(&*store, node, on("vm-1", owned(node))).await;
+    let later = Create { queue: true, ..on("vm-1", plain("acme")) };
+    let of_earlier_release = new_id();
+    let raw = raw_client(&url).await;
+    let old =
+        "insert into operations (id, workflow, tenant, resource, params, phase, epoch, queued, orphaned,
+            deadline_at, created_at, memory_seq)
+        values ($1, 'launch', 'acme', 'vm-1', '{}', 'pending', 1, true, false, $2, $2, 0)";
+    raw.execute(old, &[&of_earlier_release.0, &LATE.0]).await.unwrap();
+    create(&*store, later).await;
+    finish(&*store, finish_of(hold, 2)).await.unwrap();
+    assert_eq!(claim_one(&*store, node, LATE).await.id, of_earlier_release);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

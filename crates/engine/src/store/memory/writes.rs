@@ -57,11 +57,13 @@ impl Tables {
             owner,
             control: None,
         };
+        self.last_number += i64::from(queued);
         let row = MemoryRow {
             summary,
             params: create.params.clone(),
             epoch: 1,
             queued,
+            queue_number: self.last_number,
             orphaned: false,
             key: None,
             control_number: 0,
@@ -143,12 +145,13 @@ impl Tables {
         Ok(Receipt::Saved)
     }
 
-    /// The resource is free: the oldest operation that queues for it gets it.
+    /// The resource is free: the operation that has queued for it longest gets it.
     fn promote(&mut self, resource: Option<&str>, now: Timestamp) {
         let next = self
             .operations
             .values_mut()
-            .find(|row| row.queued && row.summary.resource.as_deref() == resource && resource.is_some());
+            .filter(|row| row.queued && row.summary.resource.as_deref() == resource && resource.is_some())
+            .min_by_key(|row| row.queue_number);
         if let Some(row) = next {
             row.queued = false;
             row.summary.reason = None;
