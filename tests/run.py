@@ -2,7 +2,7 @@
 """The parts of ./test.
 
     tests/run.py build               compiles program and tests with clippy as the compiler
-    tests/run.py run --counts DIR    runs the suites that were built, and prints a table of them
+    tests/run.py run --counts DIR    runs the suites that were built, and the example's, and prints a table of them
     tests/run.py doc                 checks the documentation of the crates that were built
 
 Words after --skip are handed to every suite, as `cargo test -- --skip WORD` does.
@@ -18,7 +18,7 @@ import subprocess
 import sys
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
@@ -26,10 +26,10 @@ ROOT = Path(__file__).resolve().parent.parent
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")).resolve()
 BUILT = TARGET / "test-suites.json"
 LIBRARIES = TARGET / "test-libraries.json"
-# Our own, and that of the example, which depends on ours by path.
-WORKSPACES = [ROOT, ROOT / "examples" / "own-product"]
+# A workspace of its own, which depends on the crates of this one by path.
+EXAMPLE = ROOT / "examples" / "own-product"
 # Suites that run at the same time, and tests of one suite. With more of them they wait longer than they allow for.
-LANES = 3
+LANES = 4
 THREADS = 3
 # A suite that takes longer than this is ended.
 LIMIT_SECONDS = 1200
@@ -152,7 +152,18 @@ def sdk_suites() -> list[Suite]:
 
 
 def build() -> None:
-    """Compiles everything once. With clippy as the compiler its lints need no second pass over the dependencies."""
+    began = time.monotonic()
+    suites, libraries = build_workspace(ROOT)
+    BUILT.write_text(json.dumps([asdict(suite) for suite in suites]))
+    LIBRARIES.write_text(json.dumps(libraries))
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu_seconds = usage.ru_utime + usage.ru_stime
+    print(f"built and linted in {time.monotonic() - began:.0f} seconds, {cpu_seconds:.0f} of CPU")
+
+
+def build_workspace(workspace: Path, nice: int = 0, words: tuple[str, ...] = ()) -> tuple[list[Suite], dict[str, dict]]:
+    """Compiles a workspace once: with clippy as the compiler its lints need no second pass over the dependencies. Returns
+    its suites, and where its libraries are."""
     environment = {
         **os.environ,
         "CARGO_TARGET_DIR": str(TARGET),
@@ -160,23 +171,11 @@ def build() -> None:
         # What `cargo clippy -- -D warnings` hands on.
         "CLIPPY_ARGS": "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__",
     }
-    began = time.monotonic()
-    suites: list[dict] = []
-    libraries: dict[str, dict] = {}
-    for workspace in WORKSPACES:
-        suites += build_workspace(workspace, environment, libraries if workspace == ROOT else {})
-    BUILT.write_text(json.dumps(suites))
-    LIBRARIES.write_text(json.dumps(libraries))
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    cpu_seconds = usage.ru_utime + usage.ru_stime
-    print(f"built and linted in {time.monotonic() - began:.0f} seconds, {cpu_seconds:.0f} of CPU")
-
-
-def build_workspace(workspace: Path, environment: dict[str, str], libraries: dict[str, dict]) -> list[dict]:
-    """The suites of a workspace. Where its libraries are goes into `libraries`."""
     command = ["cargo", "test", "--workspace", "--locked", "--no-run", "--message-format=json-render-diagnostics"]
-    cargo = subprocess.Popen(command, cwd=workspace, env=environment, stdout=subprocess.PIPE, text=True)
-    suites = []
+    cargo = subprocess.Popen(
+        ["nice", "-n", str(nice), *command, *words], cwd=workspace, env=environment, stdout=subprocess.PIPE, text=True,
+    )
+    suites, libraries = [], {}
     for line in cargo.stdout:
         message = json.loads(line)
         note_library(message, libraries)
@@ -185,11 +184,10 @@ def build_workspace(workspace: Path, environment: dict[str, str], libraries: dic
         manifest, target = Path(message["manifest_path"]), message["target"]
         kind = target["name"] if target["kind"] == ["test"] else "unit"
         has_harness = not harness_is_off(manifest, target["name"])
-        name = f"{manifest.parent.name}/{kind}"
-        suites.append(asdict(Suite(name, message["executable"], str(manifest.parent), has_harness)))
+        suites.append(Suite(f"{manifest.parent.name}/{kind}", message["executable"], str(manifest.parent), has_harness))
     if cargo.wait() != 0:
         sys.exit("the build failed, or clippy found something")
-    return suites
+    return suites, libraries
 
 
 def note_library(message: dict, libraries: dict[str, dict]) -> None:
@@ -257,15 +255,25 @@ def rustdoc(package: dict, target: dict, node: dict, libraries: dict[str, dict])
     return command, environment
 
 
-def run_all(suites: list[Suite], skip: list[str]) -> None:
+def run_all(suites: list[Suite], skip: list[str]) -> list[Suite]:
+    """Runs these, and the suites of the example, which is compiled meanwhile with what they leave of the processor."""
     place = {name: number for number, name in enumerate(LONGEST)}
     in_order = sorted(suites, key=lambda suite: place.get(suite.name, len(place)))
-    with ThreadPoolExecutor(LANES) as lanes:
-        running = [lanes.submit(suite.run, skip) for suite in in_order]
-        owner = dict(zip(running, in_order))
-        for ended in as_completed(running):
-            ended.result()
-            report(owner[ended])
+    with ThreadPoolExecutor(LANES) as lanes, ThreadPoolExecutor(1) as beside:
+        running = {lanes.submit(suite.run, skip): suite for suite in in_order}
+        building = beside.submit(build_workspace, EXAMPLE, nice=19, words=("--quiet",))
+        waiting = {building, *running}
+        while waiting:
+            ended, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+            for one in ended - {building}:
+                one.result()
+                report(running[one])
+            if building in ended:
+                example, _ = building.result()
+                added = {lanes.submit(suite.run, skip): suite for suite in example}
+                running |= added
+                waiting |= set(added)
+    return list(running.values())
 
 
 def report(suite: Suite) -> None:
@@ -293,7 +301,7 @@ def run(counts: Path, skip: list[str]) -> bool:
     built = [Suite(**suite) for suite in json.loads(BUILT.read_text())]
     suites = [part for suite in built for part in suite.split() if not set(part.only) & set(skip)] + sdk_suites()
     began = time.monotonic()
-    run_all(suites, skip)
+    suites = run_all(suites, skip)
     print_table(suites)
     print(f"\n{time.monotonic() - began:.0f} seconds for all suites")
 
