@@ -27,6 +27,11 @@ impl Workflow for DeclaredWorkflow {
     type Params = DeclaredParams;
     type State = ();
     type Input = Pass;
+
+    /// The param `name`, where the declaration has one that is not secret.
+    fn operation_name(params: &DeclaredParams) -> Option<String> {
+        params.0.get("name").and_then(Value::as_str).map(str::to_owned)
+    }
 }
 
 /// What the steps of one pass share, so that not every call reads it again.

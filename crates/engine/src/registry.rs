@@ -28,7 +28,7 @@ pub(crate) trait AnyPlan: Send + Sync {
     fn deadline(&self) -> Duration;
     /// Of a workflow that was declared at run time.
     fn version(&self) -> Option<u32>;
-    fn admit(&self, asked: Value, sealer: &Sealer) -> Result<String, String>;
+    fn admit(&self, asked: Value, sealer: &Sealer) -> Result<AdmittedParams, String>;
     /// The resource of an operation with these params, where the plan says it.
     fn resource(&self, tenant: &str, asked: &Value) -> Result<Option<String>, String>;
     /// A digest of the names of the steps.
@@ -37,6 +37,19 @@ pub(crate) trait AnyPlan: Send + Sync {
     fn readable(&self, params: &str, memory: &Memory, release: Release) -> Result<(), String>;
     /// Works on an operation that is readable as a whole; the reason when it is not.
     async fn run(&self, job: Job<'_>) -> Result<RunExit, String>;
+}
+
+/// Params as they are saved, and the name that they give to an operation.
+pub(crate) struct AdmittedParams {
+    pub(crate) text: String,
+    pub(crate) name: Option<String>,
+}
+
+impl AdmittedParams {
+    pub(crate) fn of<W: Workflow>(params: &W::Params) -> Result<AdmittedParams, String> {
+        let text = serde_json::to_string(params).map_err(|error| error.to_string())?;
+        Ok(AdmittedParams { text, name: W::operation_name(params) })
+    }
 }
 
 /// What people may know about a workflow.
@@ -210,9 +223,8 @@ impl<W: Workflow> AnyPlan for Plan<W> {
         self.version()
     }
 
-    fn admit(&self, asked: Value, sealer: &Sealer) -> Result<String, String> {
-        let params = self.admit_params(asked, sealer)?;
-        serde_json::to_string(&params).map_err(|error| error.to_string())
+    fn admit(&self, asked: Value, sealer: &Sealer) -> Result<AdmittedParams, String> {
+        AdmittedParams::of::<W>(&self.admit_params(asked, sealer)?)
     }
 
     fn resource(&self, tenant: &str, asked: &Value) -> Result<Option<String>, String> {

@@ -44,6 +44,11 @@ pub trait Workflow: Send + Sync + 'static {
         serde_json::json!({"type": "object"})
     }
 
+    /// What people call that which an operation with these params works on, where its submission has no name.
+    fn operation_name(_params: &Self::Params) -> Option<String> {
+        None
+    }
+
     /// What the record of its resource looks like once the operation rests: it is over, however it ended, or it
     /// is stuck. Saved in the commit that says so. The place to forget what only the operation needed, and to
     /// leave word for others. Nothing leaves the record as its steps portrayed it.

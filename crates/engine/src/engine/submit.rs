@@ -10,7 +10,7 @@ use crate::engine_context::Lease;
 use crate::event::{Body, Event, PlanVersion};
 use crate::ids::OperationId;
 use crate::phase::{Phase, PhaseVerb};
-use crate::registry::{AnyPlan, sealing_context};
+use crate::registry::{AdmittedParams, AnyPlan, sealing_context};
 use crate::secret::Sealer;
 use crate::store::{
     Claimed, ControlRequest, Create, Expect, Idempotency, Receipt, RecordUpdate, ResourceWrite, StoreError,
@@ -23,7 +23,7 @@ use crate::workflow::Workflow;
 pub struct Submission<'a, W: Workflow> {
     pub tenant: &'a str,
     pub resource: Option<&'a str>,
-    /// What people call that which it works on: lists show it and find it.
+    /// What people call that which it works on: lists show it and find it. Without it the params may give one.
     pub name: Option<&'a str>,
     /// Secrets in them are sealed with [`Engine::sealer`] for the same tenant and resource.
     pub params: &'a W::Params,
@@ -51,7 +51,8 @@ pub struct Command {
     pub workflow: String,
     pub tenant: String,
     pub resource: Option<String>,
-    /// What people call that which it works on: lists show it and find it. It is cut where it is too long.
+    /// What people call that which it works on: lists show it and find it. It is cut where it is too long. Without it the
+    /// params may give one.
     pub name: Option<String>,
     pub params: Value,
     /// Who asks, for the journal.
@@ -118,9 +119,9 @@ impl Engine {
         &self,
         order: Submission<'_, W>,
     ) -> Result<AcceptedOperation, SubmitError> {
-        let unwritable = |error: serde_json::Error| SubmitError::Invalid(error.to_string());
-        let params = serde_json::to_value(order.params).map_err(unwritable)?;
-        let text = serde_json::to_string(order.params).map_err(unwritable)?;
+        let params = serde_json::to_value(order.params);
+        let params = params.map_err(|error| SubmitError::Invalid(error.to_string()))?;
+        let admitted = AdmittedParams::of::<W>(order.params);
         let command = Command {
             name: order.name.map(str::to_owned),
             workflow: W::KIND.to_owned(),
@@ -131,7 +132,7 @@ impl Engine {
             idempotency_key: order.idempotency_key.map(str::to_owned),
             queue: order.queue,
         };
-        self.begin(command, order.along, |_, _, _| Ok(text)).await
+        self.begin(command, order.along, |_, _, _| admitted).await
     }
 
     /// Admits what a client sent, and begins the operation.
@@ -152,14 +153,15 @@ impl Engine {
         &self,
         command: Command,
         along: RecordWrites,
-        admit: impl FnOnce(&dyn AnyPlan, Value, &Sealer) -> Result<String, String>,
+        admit: impl FnOnce(&dyn AnyPlan, Value, &Sealer) -> Result<AdmittedParams, String>,
     ) -> Result<AcceptedOperation, SubmitError> {
         let engine_context = &self.worker.engine_context;
         let (plan, command) = self.planned(command)?;
         let idempotency = idempotency(&command)?;
         let context = sealing_context(&command.tenant, command.resource.as_deref(), &command.workflow);
         let sealer = Sealer::new(&engine_context.ring, context);
-        let params = admit(&*plan, command.params, &sealer).map_err(SubmitError::Invalid)?;
+        let AdmittedParams { text: params, name } =
+            admit(&*plan, command.params, &sealer).map_err(SubmitError::Invalid)?;
         if params.len() > PARAMS_BYTES_MAX {
             return Err(SubmitError::Invalid(format!("params are larger than {PARAMS_BYTES_MAX} bytes")));
         }
@@ -195,7 +197,7 @@ impl Engine {
         let subject = subject.map(|((expect, record_update), name)| write(name, expect, record_update));
         let beside = along.beside.map(|(name, expect, record_update)| write(name, expect, record_update));
         let create = Create {
-            name: command.name.as_deref().and_then(shown_name),
+            name: command.name.or(name).as_deref().and_then(shown_name),
             id,
             workflow: command.workflow,
             tenant: command.tenant,

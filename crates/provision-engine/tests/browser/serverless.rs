@@ -94,6 +94,16 @@ fn a_serverless_runtime_is_made_with_the_form_grows_and_is_deleted() {
     page_driver.until_text("main", &format!("There is no serverless runtime {id}."));
     page_driver.until_text("main", "It may have been deleted.");
     page_driver.until_error("404");
-    assert_eq!(fixture.api(Method::GET, "/operations?phase=failed", None)["items"], json!([]));
+    expect_named(&fixture, "mine");
     page_driver.expect_no_error();
+}
+
+/// That it was created, resized and deleted under its name, and that nothing failed.
+#[track_caller]
+fn expect_named(fixture: &BrowserFixture, name: &str) {
+    let operations = fixture.api(Method::GET, "/operations", None);
+    let items = operations["items"].as_array().unwrap();
+    assert!(items.iter().all(|one| one["phase"] != "failed"), "{operations}");
+    let names: Vec<&Value> = items.iter().map(|one| &one["name"]).collect();
+    assert_eq!(names, [name; 3], "{operations}");
 }

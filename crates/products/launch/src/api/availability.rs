@@ -36,6 +36,6 @@ pub(crate) async fn check_source(
     }
     // Rows about what does not exist are not written.
     let source = sources::get(&shared.api_parts.launches, &principal.owner, &asked.source_id).await?;
-    source_check::ask(&shared.app.engine, &principal.owner, &source.id).await?;
+    source_check::ask(&shared.app.engine, &principal.owner, &source.id, Some(&source.name)).await?;
     Ok((StatusCode::OK, about(&format!("{BASE}/sources/{}", source.id))))
 }

@@ -66,13 +66,12 @@ pub async fn launch(
     let params = params
         .map_err(|field_errors| LaunchApiError::with_field_errors(StatusCode::BAD_REQUEST, field_errors))?;
     let record = LaunchRecord::accepted(&params);
-    let name = record.parameters.as_ref().and_then(|parameters| parameters.name.as_deref());
     let record_update = record.record_update().map_err(|error| internal(&error))?;
     let along =
         RecordWrites { subject: Some((Expect::Absent, Some(record_update))), ..RecordWrites::default() };
     let by = who.name();
     let order = Submission::<Launch>::new(&tenant, &by, &params);
-    let accepted = engine.submit(Submission { resource: Some(&resource), name, along, ..order }).await;
+    let accepted = engine.submit(Submission { resource: Some(&resource), along, ..order }).await;
     let row = engine.resource(&resource).await?;
     match (accepted, row) {
         (Ok(accepted), Some(row)) => Ok(AcceptedLaunch {

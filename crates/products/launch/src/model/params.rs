@@ -159,6 +159,16 @@ pub enum ImageChoice {
     Build(Build),
 }
 
+impl ImageChoice {
+    pub(crate) fn name(&self) -> Option<&str> {
+        match self {
+            ImageChoice::None | ImageChoice::Compose { .. } => None,
+            ImageChoice::Cloud { id } => Some(id),
+            ImageChoice::Build(build) => build.image_name.as_deref().or(build.distribution.as_deref()),
+        }
+    }
+}
+
 /// An image that is built for this launch. What people may read of the request is beside it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Build {

@@ -42,9 +42,8 @@ pub(crate) async fn update(
     let began = shared.app.engine.now();
     let params = workflow::prepare(&shared.api_parts.serverless, &credentials, id, &body).await?;
     let resource = CallerCredentials::resource(id);
-    let name = params.name.as_ref().map(|name| name.to.as_str());
     let request = Request::<workflow::Update> {
-        name,
+        name: None,
         resource: &resource,
         params: &params,
         credentials: &credentials,

@@ -54,7 +54,7 @@ impl CallerCredentials {
 /// What a client asks for, with the credentials to do it.
 pub struct Request<'a, W: Workflow> {
     pub resource: &'a str,
-    /// What its owner calls the runtime, where the request says it.
+    /// What its owner calls the runtime, where the request says it and the params do not.
     pub name: Option<&'a str>,
     pub params: &'a W::Params,
     pub credentials: &'a NebulaCredentials,

@@ -84,7 +84,7 @@ async fn a_look_says_whether_a_source_can_be_used_and_the_list_shows_it() {
         let access = Access::Role { arn, external_id: None };
         let new = NewSource { name: role.into(), provider: ProviderKind::Aws, access };
         let source = sources::create(&office.launches, &office.engine, &anna(), &new).await.unwrap();
-        let check = source_check::ask(&office.engine, &anna(), &source.id).await.unwrap();
+        let check = source_check::ask(&office.engine, &anna(), &source.id, None).await.unwrap();
         let ended = office.ended(check.operation).await;
         assert_eq!(ended.shown.summary.phase, Phase::Succeeded, "{:?}", ended.memory.last_error);
         let finding = record(&office, &source.id).await.finding.unwrap();
@@ -94,20 +94,20 @@ async fn a_look_says_whether_a_source_can_be_used_and_the_list_shows_it() {
         let status = if reason.is_none() { "available" } else { "unavailable" };
         assert_eq!(listed.status.as_deref(), Some(status));
     }
-    let check = source_check::ask(&office.engine, &anna(), "4711").await.unwrap();
+    let check = source_check::ask(&office.engine, &anna(), "4711", None).await.unwrap();
     office.ended(check.operation).await;
     assert!(!record(&office, "4711").await.finding.unwrap().is_available);
-    assert_eq!(source_check::ask(&office.engine, &anna(), "../1").await.unwrap_err().status, 400);
+    assert_eq!(source_check::ask(&office.engine, &anna(), "../1", None).await.unwrap_err().status, 400);
 }
 
 #[tokio::test]
 async fn who_asks_while_a_look_is_under_way_joins_it() {
     let office = Office::closed();
-    let first = source_check::ask(&office.engine, &anna(), "sandbox").await.unwrap();
-    let second = source_check::ask(&office.engine, &anna(), "sandbox").await.unwrap();
+    let first = source_check::ask(&office.engine, &anna(), "sandbox", None).await.unwrap();
+    let second = source_check::ask(&office.engine, &anna(), "sandbox", None).await.unwrap();
     assert_eq!((first.joined, second.joined), (false, true));
     assert_eq!(first.operation, second.operation);
-    let other = source_check::ask(&office.engine, &super::office::bert(), "sandbox").await.unwrap();
+    let other = source_check::ask(&office.engine, &super::office::bert(), "sandbox", None).await.unwrap();
     assert!(!other.joined);
 }
 
@@ -121,7 +121,7 @@ async fn the_service_that_keeps_a_source_is_told_once() {
         (Launches { accounts: directory, ..launches }, Notices::none().and(Kafka::new(&kafka).unwrap()))
     })
     .await;
-    let check = source_check::ask(&office.engine, &anna(), "1").await.unwrap();
+    let check = source_check::ask(&office.engine, &anna(), "1", None).await.unwrap();
     office.ended(check.operation).await;
     let before = record(&office, "1").await;
     assert!(before.finding.as_ref().unwrap().is_available, "{before:?}");

@@ -69,6 +69,10 @@ impl Workflow for Hello {
         })
     }
 
+    fn operation_name(params: &Params) -> Option<String> {
+        Some(params.name.clone())
+    }
+
     fn admit(asked: serde_json::Value, _sealer: &engine::secret::Sealer) -> Result<Params, String> {
         let params: Params = engine::parse(asked)?;
         if !(1..=NAME_CHARS_MAX).contains(&params.name.chars().count()) {

@@ -63,6 +63,12 @@ impl Workflow for Launch {
         api::json_schema::<params::LaunchRequest>()
     }
 
+    /// Its own name, or that of what it launches.
+    fn operation_name(params: &params::Params) -> Option<String> {
+        let own = params.parameters.as_ref().and_then(|parameters| parameters.plain.name.clone());
+        own.or_else(|| params.image.name().map(str::to_owned))
+    }
+
     fn admit(asked: Value, sealer: &Sealer) -> Result<params::Params, String> {
         admit::admit(asked, sealer)
     }

@@ -33,6 +33,13 @@ impl Workflow for Deliver {
         api::json_schema::<Notice>()
     }
 
+    fn operation_name(notice: &Notice) -> Option<String> {
+        Some(match &notice.about {
+            NoticeSubject::Launch { event, .. } => event.clone(),
+            NoticeSubject::SourceStatus { application, .. } => format!("source-status {application}"),
+        })
+    }
+
     fn admit(asked: serde_json::Value, _sealer: &engine::secret::Sealer) -> Result<Notice, String> {
         let notice: Notice = engine::parse(asked)?;
         notice.check()?;

@@ -20,14 +20,19 @@ pub struct Check {
 /// How often to look again when another request has written the record in the meantime.
 const LOOKS_MAX: u32 = 5;
 
-/// Asks for a look at a source, or joins the one that is under way.
-pub async fn ask(engine: &Engine, who: &LaunchOwner, source_id: &str) -> Result<Check, LaunchApiError> {
-    let name = SourceCheck::resource(who, source_id);
+/// Asks for a look at the source of this name, or joins the one that is under way.
+pub async fn ask(
+    engine: &Engine,
+    who: &LaunchOwner,
+    source_id: &str,
+    name: Option<&str>,
+) -> Result<Check, LaunchApiError> {
+    let resource = SourceCheck::resource(who, source_id);
     let params = Params { owner: who.clone(), source_id: source_id.to_owned() };
     let (tenant, by) = (who.tenant(), who.name());
     params.check().map_err(|message| LaunchApiError::invalid("source_id", message))?;
     for _ in 0..LOOKS_MAX {
-        let row = engine.resource(&name).await?;
+        let row = engine.resource(&resource).await?;
         let before = row.as_ref().map(numbers::read::<SourceCheck>).transpose()?;
         // What others have not been told yet stays to be told.
         let record = before.unwrap_or_else(|| SourceCheck {
@@ -41,7 +46,8 @@ pub async fn ask(engine: &Engine, who: &LaunchOwner, source_id: &str) -> Result<
         let expect = row.map_or(Expect::Absent, |row| Expect::Version(row.version));
         let along = RecordWrites { subject: Some((expect, Some(record_update))), ..RecordWrites::default() };
         let instance_request = Submission::<CheckSource>::new(&tenant, &by, &params);
-        match engine.submit(Submission { resource: Some(&name), along, ..instance_request }).await {
+        let submission = Submission { resource: Some(&resource), name, along, ..instance_request };
+        match engine.submit(submission).await {
             Ok(accepted) => return Ok(Check { operation: accepted.id, joined: false }),
             Err(SubmitError::Busy { operation }) => return Ok(Check { operation, joined: true }),
             Err(SubmitError::Changed) => {}

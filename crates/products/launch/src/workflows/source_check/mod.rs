@@ -61,6 +61,10 @@ impl Workflow for CheckSource {
         api::json_schema::<Params>()
     }
 
+    fn operation_name(params: &Params) -> Option<String> {
+        Some(params.source_id.clone())
+    }
+
     fn admit(asked: serde_json::Value, _sealer: &engine::secret::Sealer) -> Result<Params, String> {
         let params: Params = engine::parse(asked)?;
         params.check().map(|()| params)

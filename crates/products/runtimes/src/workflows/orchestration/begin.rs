@@ -81,7 +81,7 @@ impl OrchestrationRound<'_> {
             (stored.target.begins_at, stored.target.description) = (at, why);
             return self.write_targets(vec![stored]).await.map(|()| None);
         }
-        self.submit(stored, row).await
+        self.submit(stored, row, &instance).await
     }
 
     /// Accepts the upgrade in the commit in which the orchestration names it as running.
@@ -89,6 +89,7 @@ impl OrchestrationRound<'_> {
         &mut self,
         stored: StoredTarget,
         row: &ResourceRow,
+        instance: &InstanceRecord,
     ) -> Result<Option<(String, OperationId)>, SubmitError> {
         let StoredTarget { target, .. } = &stored;
         let mut next = self.record.clone();
@@ -109,8 +110,8 @@ impl OrchestrationRound<'_> {
         let params = self.params(&target.instance_id, target.attempt);
         let key = TargetRecord::key(&self.record.id, &target.instance_id, target.attempt);
         let submission = Submission::<Upgrade>::new(&row.tenant, BY, &params);
-        let submission =
-            Submission { resource: Some(&row.name), idempotency_key: Some(&key), along, ..submission };
+        let (resource, name) = (Some(row.name.as_str()), instance.shown_name());
+        let submission = Submission { resource, name, idempotency_key: Some(&key), along, ..submission };
         let accepted = match self.engine.submit(submission).await {
             Err(SubmitError::Busy { operation }) => {
                 return self

@@ -89,12 +89,15 @@ impl OrchestrationRound<'_> {
             if operation.is_some() {
                 continue;
             }
-            let name = InstanceRecord::resource(&instance_id);
-            let Some(row) = self.engine.resource(&name).await? else { continue };
+            let resource = InstanceRecord::resource(&instance_id);
+            let Some(row) = self.engine.resource(&resource).await? else { continue };
+            let instance = serde_json::from_str::<InstanceRecord>(&row.record).ok();
+            let name = instance.as_ref().and_then(InstanceRecord::shown_name);
             let params = self.params(&instance_id, attempt);
             let key = TargetRecord::key(&self.record.id, &instance_id, attempt);
             let submission = Submission::<Upgrade>::new(&row.tenant, BY, &params);
-            let submission = Submission { resource: Some(&name), idempotency_key: Some(&key), ..submission };
+            let submission =
+                Submission { resource: Some(&resource), name, idempotency_key: Some(&key), ..submission };
             let found = self.engine.submit(submission).await?.id;
             self.record.running[index].operation = Some(found);
             self.mark_running(&instance_id, found).await?;

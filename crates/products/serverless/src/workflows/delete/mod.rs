@@ -30,6 +30,9 @@ pub struct Delete;
 pub struct Params {
     /// The document of the runtime in OpenNebula.
     pub document: i32,
+    /// What its owner calls the runtime, for lists of operations.
+    #[serde(skip)]
+    pub runtime_name: Option<String>,
     /// The service of the runtime. Nothing where the document names none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service: Option<i32>,
@@ -78,6 +81,10 @@ impl Workflow for Delete {
         api::json_schema::<Params>()
     }
 
+    fn operation_name(params: &Params) -> Option<String> {
+        params.runtime_name.clone()
+    }
+
     fn on_settled(op: &Operation<Delete>, rest: &Settled<'_>) -> Option<RecordUpdate> {
         caller_credentials::on_settled(op, rest)
     }
@@ -97,11 +104,12 @@ pub async fn prepare(
 ) -> Result<Params, RuntimeError> {
     let document = view::document(serverless, credentials, id).await?;
     let token = labels::token(&document).map(str::to_owned);
+    let runtime_name = Some(document.name.clone());
     let Ok(runtime) = ServerlessRuntime::stored(&document) else {
-        return Ok(Params { document: id, service: None, machines: BTreeSet::new(), token });
+        return Ok(Params { document: id, runtime_name, service: None, machines: BTreeSet::new(), token });
     };
     let machines = runtime.roles().filter_map(|role| runtime.vm_id(role)).collect();
-    Ok(Params { document: id, service: runtime.service_id(), machines, token })
+    Ok(Params { document: id, runtime_name, service: runtime.service_id(), machines, token })
 }
 
 /// What may be removed. Operations of releases that did not note the owner go on as they began.

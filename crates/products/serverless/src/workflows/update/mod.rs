@@ -36,6 +36,9 @@ pub struct Update;
 pub struct Params {
     /// The document of the runtime in OpenNebula.
     pub document: i32,
+    /// What its owner calls the runtime, for lists of operations.
+    #[serde(skip)]
+    pub runtime_name: Option<String>,
     /// One for every function that changes.
     #[serde(default)]
     pub functions: Vec<FunctionChange>,
@@ -79,6 +82,10 @@ impl Workflow for Update {
 
     fn schema() -> serde_json::Value {
         api::json_schema::<Params>()
+    }
+
+    fn operation_name(params: &Params) -> Option<String> {
+        params.runtime_name.clone()
     }
 
     fn on_settled(op: &Operation<Update>, rest: &Settled<'_>) -> Option<RecordUpdate> {

@@ -43,7 +43,15 @@ pub async fn prepare(
         if let Some(why) = gate(&runtime, role, machine)? {
             let recovery = machine.map(|machine| FunctionChange::recovery(role, machine.id, &why));
             let functions = recovery.into_iter().collect();
-            return Ok(Params { document: id, functions, reschedule: false, body: None, name: None });
+            let runtime_name = Some(document.name);
+            return Ok(Params {
+                document: id,
+                runtime_name,
+                functions,
+                reschedule: false,
+                body: None,
+                name: None,
+            });
         }
         if let Some(machine) = machine {
             functions.push(change(role, asked, machine, &place)?);
@@ -61,8 +69,9 @@ pub async fn prepare(
     let (from, to) = (before.to_document(), runtime.to_document());
     let body = (from != to).then_some(FromTo { from, to });
     let name = spec.name.filter(|name| *name != document.name);
+    let runtime_name = Some(name.clone().unwrap_or_else(|| document.name.clone()));
     let name = name.map(|to| FromTo { from: document.name, to });
-    Ok(Params { document: id, functions, reschedule, body, name })
+    Ok(Params { document: id, runtime_name, functions, reschedule, body, name })
 }
 
 /// OpenNebula takes these in the name of a new document and not in a new name.
