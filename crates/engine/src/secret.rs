@@ -192,13 +192,13 @@ mod tests {
         other.merge(&ring);
         ring.rotate(Timestamp(9));
         let times = |ring: &KeyRing| ring.ids().map(|id| ring.since(id)).collect::<Vec<_>>();
-        let expected = [None, Some(Timestamp(7)), Some(Timestamp(9))];
+        let expected = [Some(Timestamp(9)), Some(Timestamp(7)), None];
         other.merge(&ring);
         assert_eq!((times(&copy(&ring)), times(&other)), (expected.to_vec(), expected.to_vec()));
         let second = ring.ids().nth(1).unwrap().to_owned();
         ring.forget(&second).unwrap();
         other.merge(&ring);
-        assert_eq!((times(&other), other.since(&second)), (vec![None, Some(Timestamp(9))], None));
+        assert_eq!((times(&other), other.since(&second)), (vec![Some(Timestamp(9)), None], None));
     }
 
     #[test]

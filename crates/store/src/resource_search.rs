@@ -84,11 +84,13 @@ pub(crate) fn search<T: SqlDialect>(
         Some(count) if start.is_none() || of_states.is_some() => format!("({count})"),
         _ => format!("(select count(*) from {from} where {})", wanted.join(" and ")),
     };
+    let (is_after, direction) = if query.newest_first { ("<", " desc") } else { (">", "") };
     if let Some(after) = query.after {
-        wanted.push(format!("r.number > {}", search.value(SearchTerm::Number(after))));
+        wanted.push(format!("r.number {is_after} {}", search.value(SearchTerm::Number(after))));
     }
     let wanted = wanted.join(" and ");
-    let order = if query.due_by.is_some() { "r.due_at, r.number" } else { "r.number" };
+    let due = if query.due_by.is_some() { format!("r.due_at{direction}, ") } else { String::new() };
+    let order = format!("{due}r.number{direction}");
     let limit = search.value(SearchTerm::Number(rows::rows(query.limit)));
     let offset = search.value(SearchTerm::Number(rows::rows(query.offset)));
     let text = format!(

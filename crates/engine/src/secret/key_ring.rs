@@ -1,5 +1,6 @@
 //! The key ring: one key that seals, and all keys that still open.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -154,10 +155,10 @@ impl KeyRing {
         self.since.get(id).copied()
     }
 
-    /// In the order of their ids.
+    /// The newest first.
     pub fn ids(&self) -> impl Iterator<Item = &str> {
         let mut ids: Vec<&str> = self.keys().map(|(id, _)| id).collect();
-        ids.sort_unstable();
+        ids.sort_unstable_by_key(|id| Reverse(age(id)));
         ids.into_iter()
     }
 

@@ -124,7 +124,7 @@ impl Write {
     }
 }
 
-/// Which resources, in the order in which they were made.
+/// Which resources, in the order in which they were made or in its reverse.
 #[derive(Debug, Clone, Default)]
 pub struct ResourceQuery {
     pub kind: String,
@@ -138,7 +138,9 @@ pub struct ResourceQuery {
     pub also_gone: bool,
     /// A caller had to look at it by this moment. These come in the order of that time.
     pub due_by: Option<Timestamp>,
-    /// Only numbers above this one: the last number of the page before.
+    /// The page begins with the newest.
+    pub newest_first: bool,
+    /// Only what comes after this number: the last one of the page before.
     pub after: Option<i64>,
     /// How many of those to leave out.
     pub offset: usize,

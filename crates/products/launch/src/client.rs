@@ -155,17 +155,18 @@ impl LaunchClient {
         self.http.get(&["distributions"]).await
     }
 
-    /// The instances of some launches, and the number of the last of these if there are more.
+    /// The instances of some launches, newest first, and the number of the last of these if there are more.
     pub(crate) async fn inventory(&self, after: Option<i64>) -> CallResult<(Vec<Item>, Option<i64>)> {
         let request = self.http.request(Method::GET, &["inventory"])?;
-        let page: InventoryPage = request.query(&[("after", after)]).read().await?;
+        let page: InventoryPage =
+            request.query(&[("sort", "-launched_at")]).query(&[("after", after)]).read().await?;
         let next = self.http.url().join(&page.next).ok();
         let next = next.and_then(|url| {
             let (_, number) = url.query_pairs().find(|(name, _)| name == "after")?;
             number.parse().ok()
         });
         // A page that leads to itself would be read for ever.
-        Ok((page.data, next.filter(|next| after.is_none_or(|after| *next > after))))
+        Ok((page.data, next.filter(|next| after.is_none_or(|after| *next < after))))
     }
 
     /// One instance, and how far its end is.

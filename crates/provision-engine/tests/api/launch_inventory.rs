@@ -124,7 +124,7 @@ async fn newest_first_every_instance_comes_once_while_others_are_launched() {
             .map(|one| one["launch_id"].as_str().unwrap().to_owned())
             .collect()
     };
-    let mut page = world.get("/inventory?sort=-launched_at&limit=2").await.is_ok().json;
+    let mut page = world.get("/inventory?limit=2").await.is_ok().json;
     let mut seen = of(&page);
     ended(&world, world.post("/launches", &body).await.json["id"].as_str().unwrap()).await;
     while let Some(next) = page["next"].as_str().and_then(|next| next.strip_prefix(::launch::api::BASE)) {
@@ -132,6 +132,13 @@ async fn newest_first_every_instance_comes_once_while_others_are_launched() {
         seen.extend(of(&page));
     }
     assert_eq!(seen, launches);
-    world.get("/inventory?sort=-launched_at&before=x").await.is(400, "invalid_parameter");
+    launches.reverse();
+    let oldest = world.get("/inventory?sort=launched_at&limit=2").await.is_ok().json;
+    assert_eq!(of(&oldest), launches[..2]);
+    // A link of an older release has no order.
+    let after = oldest["data"][1]["reservation_id"].as_i64().unwrap();
+    let rest = world.get(&format!("/inventory?after={after}&limit=2")).await.is_ok().json;
+    assert_eq!(of(&rest), launches[2..]);
+    world.get("/inventory?after=x").await.is(400, "invalid_parameter");
     world.get("/inventory?sort=name").await.is(400, "invalid_parameter");
 }

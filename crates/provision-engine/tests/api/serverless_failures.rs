@@ -34,7 +34,7 @@ async fn a_removal_that_takes_long_is_not_called_done_and_goes_on() {
     world.tell("/opennebula/pace", &json!({"terminate_ms": 4_000})).await;
     let late = world.delete(id).await;
     late.is(504, "Serverless Runtime is still being deleted");
-    assert!(late.json["message"].as_str().unwrap().contains("goes on"), "{}", late.text);
+    assert!(late.json["message"].as_str().unwrap().contains("continues"), "{}", late.text);
     assert!(!world.standing().await.is_empty());
     world.get(id).await.is(404, "Serverless Runtime not found");
     let rows = world.store.audit_log(1).await.unwrap();

@@ -14,6 +14,7 @@ mod key_file;
 mod keyboard;
 mod keys;
 mod launching;
+mod lists;
 mod live;
 mod many;
 mod mouse;

@@ -72,7 +72,7 @@ fn a_rotated_key_reaches_a_running_server_and_old_secrets_still_open() {
     let id = place.submit(&["--param", "wait_ms=3000"]);
     place.wait_for_phase(&id, "waiting");
     let rotated = place.expect(0, &["keys", "rotate"]);
-    let new = key_ids(&place).remove(1);
+    let new = key_ids(&place).remove(0);
     assert!(rotated.out.contains(&format!("{new}  seals and opens")), "{rotated:?}");
     assert!(rotated.err.contains("within about ten seconds"), "{rotated:?}");
     server.going.signal(Signal::HUP);

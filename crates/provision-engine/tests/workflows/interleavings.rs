@@ -146,7 +146,7 @@ async fn a_name_has_one_key_however_late_a_process_comes_back() {
         },
         async |stage: &Interleaving, made| {
             let engine = engine_on(Arc::clone(&stage.truth), &stage.clock);
-            let listed = public_keys::list(&engine, &anna(), 10, 0).await.unwrap();
+            let listed = public_keys::list(&engine, &anna(), 10, 0, false).await.unwrap();
             let made: Vec<_> = made.iter().filter_map(|made| answer(made).ok()).collect();
             assert_eq!(listed.keys, made, "what was answered is what there is");
             assert!(made.len() <= 1, "{made:?}");
@@ -184,7 +184,7 @@ async fn a_key_that_is_deleted_while_its_name_is_wanted_leaves_no_name_twice() {
         async |stage: &Interleaving, (deleted, made)| {
             answer(&deleted).unwrap();
             let engine = engine_on(Arc::clone(&stage.truth), &stage.clock);
-            let listed = public_keys::list(&engine, &anna(), 10, 0).await.unwrap();
+            let listed = public_keys::list(&engine, &anna(), 10, 0, false).await.unwrap();
             assert_eq!(listed.keys.len(), usize::from(answer(&made).is_ok()), "{listed:?}");
         },
     )

@@ -42,7 +42,7 @@ async fn poison<R: Resource>(engine: &Engine, labels: &[(&str, &str)]) {
 
 /// A launch that has ended, with a notice about it.
 async fn ended(office: &Office, number: u128, change: impl Fn(&mut LaunchRecord)) {
-    let key = public_keys::list(&office.engine, &anna(), 1000, 0).await.unwrap().keys.pop();
+    let key = public_keys::list(&office.engine, &anna(), 1000, 0, false).await.unwrap().keys.pop();
     let key = match key {
         Some(key) => key.number,
         None => office.new_key(&anna(), 1).await.number,
@@ -112,7 +112,7 @@ async fn lists_show_what_can_be_read() {
     let active = [("instances", "yes"), ("on_inventory", "yes"), ("state", "active")];
     poison::<LaunchRecord>(engine, &active).await;
     let key = office.new_key(&anna(), 1).await;
-    assert_eq!(public_keys::list(engine, &anna(), 1000, 0).await.unwrap().keys, [key]);
+    assert_eq!(public_keys::list(engine, &anna(), 1000, 0, false).await.unwrap().keys, [key]);
     let access = ::launch::model::cloud::Access::Keys {
         id: "AKIA123456789012".into(),
         secret: "a-secret-of-16-chars".into(),
@@ -127,7 +127,8 @@ async fn lists_show_what_can_be_read() {
     ended(&office, 1, |record| record.state.instances = vec![instance(7)]).await;
     let (mut after, mut found) = (None, Vec::new());
     loop {
-        let page = inventory::page(launches, engine, &anna(), None, after, 50).await.unwrap();
+        let wanted = inventory::PageQuery { provider: None, newest_first: false, after, limit: 50 };
+        let page = inventory::page(launches, engine, &anna(), wanted).await.unwrap();
         found.extend(page.items.into_iter().filter_map(|item| item.instance).map(|seen| seen.instance.id));
         after = page.next;
         if after.is_none() {

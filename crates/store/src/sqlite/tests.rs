@@ -160,6 +160,11 @@ fn a_page_of_resources_begins_where_it_is_short() {
         (any(), 0, "SEARCH r USING COVERING INDEX resources_live (kind=?)"),
         (ResourceQuery { tenant: Some("acme".into()), ..any() }, 0, "COVERING INDEX resources_live (kind=?)"),
         (ResourceQuery { after: Some(1), ..any() }, 0, "COVERING INDEX resources_live (kind=? AND number>?)"),
+        (
+            ResourceQuery { after: Some(1), newest_first: true, ..any() },
+            0,
+            "COVERING INDEX resources_live (kind=? AND number<?)",
+        ),
         (ResourceQuery { labels: label.clone(), ..any() }, 1, "SEARCH resource_labels USING PRIMARY KEY"),
         (ResourceQuery { labels: label, ..any() }, FEW, "COVERING INDEX resources_live (kind=?)"),
         (ResourceQuery { states: vec![("a".into(), vec![])], ..any() }, 1, "COVERING INDEX resources_state"),

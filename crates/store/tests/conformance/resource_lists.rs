@@ -89,8 +89,15 @@ fn expected(all: &[ExpectedResource], query: &ResourceQuery) -> ResourcePage {
     if query.due_by.is_some() {
         fitting.sort_by_key(|row| (row.due_at, row.number));
     }
+    if query.newest_first {
+        fitting.reverse();
+    }
     let total = query.counts.then_some(fitting.len() as u64);
-    let rest = fitting.into_iter().filter(|row| query.after.is_none_or(|after| row.number > after));
+    let rest = fitting.into_iter().filter(|row| match query.after {
+        Some(last) if query.newest_first => row.number < last,
+        Some(last) => row.number > last,
+        None => true,
+    });
     ResourcePage { rows: rest.skip(query.offset).take(query.limit).cloned().collect(), total }
 }
 
@@ -119,6 +126,7 @@ fn random_query(dice: &mut StoreRandom, all: &[ExpectedResource]) -> ResourceQue
         states,
         also_gone: dice.chance(30),
         due_by: dice.chance(20).then(|| at(i64::try_from(dice.roll(60)).unwrap())),
+        newest_first: dice.chance(40),
         after: dice.chance(30).then(|| all[dice.roll(COUNT)].row.number),
         offset: if dice.chance(30) { dice.roll(10) } else { 0 },
         limit: dice.one_of(&[0, 1, 10, 1000]),
@@ -142,9 +150,17 @@ pub(crate) async fn every_filter_finds_what_a_plain_look_finds(store: &dyn FullS
 pub(crate) async fn pages_of_resources_have_no_gap_and_no_double(store: &dyn FullStore) {
     let all = mixture(store).await;
     let labels = vec![("size".to_owned(), vec!["small".to_owned()])];
-    for (limit, labels) in [(1, vec![]), (7, labels.clone()), (1000, vec![]), (50, labels)] {
+    for (limit, labels, newest_first) in [
+        (1, vec![], false),
+        (7, labels.clone(), false),
+        (7, labels.clone(), true),
+        (1000, vec![], false),
+        (50, labels, false),
+        (50, vec![], true),
+    ] {
+        let kind = "runtime".to_owned();
         let mut query =
-            ResourceQuery { kind: "runtime".into(), labels, limit, counts: true, ..Default::default() };
+            ResourceQuery { kind, labels, newest_first, limit, counts: true, ..Default::default() };
         let wanted = expected(&all, &ResourceQuery { limit: COUNT, ..query.clone() });
         let mut seen: Vec<ResourceRow> = Vec::new();
         loop {

@@ -155,8 +155,13 @@ impl Resources {
         let mut wanted: Vec<&ResourceRow> =
             self.by_name.values().filter(|kept| is_wanted(kept, query)).map(|kept| &kept.row).collect();
         wanted.sort_by_key(|row| (row.due_at.filter(|_| query.due_by.is_some()), row.number));
+        if query.newest_first {
+            wanted.reverse();
+        }
         let total = query.counts.then_some(wanted.len() as u64);
-        let rest = wanted.into_iter().filter(|row| query.after.is_none_or(|after| row.number > after));
+        let is_after =
+            |number: i64, last: i64| if query.newest_first { number < last } else { number > last };
+        let rest = wanted.into_iter().filter(|row| query.after.is_none_or(|last| is_after(row.number, last)));
         ResourcePage { rows: rest.skip(query.offset).take(query.limit).cloned().collect(), total }
     }
 

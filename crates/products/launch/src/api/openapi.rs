@@ -90,7 +90,7 @@ fn complete(operation: &mut Operation, right: &LaunchRight) {
     if right.needs != Needs::Nothing {
         secure(operation, &[TOKEN, IDENTITY]);
         error_responses.extend([
-            (400, "Something in the request is wrong, and the answer says what. A bad `X-Rh-Identity` is told as plain text."),
+            (400, "Something in the request is wrong, and the answer says what. A bad `X-Rh-Identity` is answered with plain text."),
             (401, "No valid token: `unauthenticated`."),
             (403, "The caller may not do this: `forbidden`."),
             (503, "Something that is needed does not answer: `unavailable`."),

@@ -39,6 +39,15 @@ impl QueryParams {
         Ok(Some(value).filter(|value| !value.is_empty()))
     }
 
+    /// Whether `sort` turns a list round that is in the order of ids.
+    pub(crate) fn is_newest_first(&self) -> Result<bool, Failure> {
+        match self.text("sort")? {
+            None | Some("id") => Ok(false),
+            Some("-id") => Ok(true),
+            Some(_) => Err(error::invalid("sort", "it must be id or -id")),
+        }
+    }
+
     pub(crate) fn switch(&self, name: &str) -> Result<Option<bool>, Failure> {
         let Some(text) = self.text(name)? else { return Ok(None) };
         match text {

@@ -45,14 +45,14 @@ struct Images {
 impl Render for Images {
     fn table(&self, is_wide: bool) -> Table {
         let now = WallClock.now();
-        let mut columns = vec!["ID", "NAME", "STATUS", "ARCH", "KIND", "LAUNCHES", "INSTANCES", "CREATED"];
+        let mut columns = vec!["NAME", "ID", "STATUS", "ARCH", "KIND", "LAUNCHES", "INSTANCES", "CREATED"];
         columns.extend(is_wide.then_some("ERROR"));
         let mut table = Table::new(columns);
         for image in &self.items {
             let name = Cell::maybe(image.name.as_deref());
             let mut cells = vec![
-                Cell::new(image.id.to_string()),
                 if is_wide { name } else { name.cut(30) },
+                Cell::new(image.id.to_string()),
                 status(image),
                 Cell::maybe(image.architecture.as_deref()),
                 Cell::maybe(image.image_type.as_deref()),

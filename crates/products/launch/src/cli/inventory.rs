@@ -104,7 +104,7 @@ impl Render for Inventory {
     fn table(&self, is_wide: bool) -> Table {
         let now = WallClock.now();
         let mut columns =
-            vec!["INSTANCE", "STATE", "PROVIDER", "REGION", "TYPE", "NAME", "PUBLIC IP", "LAUNCHED"];
+            vec!["NAME", "INSTANCE", "STATE", "PROVIDER", "REGION", "TYPE", "PUBLIC IP", "LAUNCHED"];
         columns.extend(if is_wide {
             vec!["LAUNCH", "SOURCE", "IMAGE", "PUBLIC DNS", "PRIVATE IP"]
         } else {
@@ -115,12 +115,12 @@ impl Render for Inventory {
             let name = Cell::maybe(item.name.as_deref());
             let at = item.launched_at;
             let mut cells = vec![
+                if is_wide { name } else { name.cut(24) },
                 Cell::maybe(item.instance_id.as_deref()),
                 state(item),
                 Cell::new(&item.provider),
                 Cell::maybe(item.region.as_deref()),
                 Cell::maybe(item.instance_type.as_deref()),
-                if is_wide { name } else { name.cut(24) },
                 Cell::maybe(item.detail.public_ipv4.as_deref()),
                 Cell::new(if is_wide { at.to_string() } else { age(now, at) }),
             ];
@@ -195,8 +195,6 @@ pub(crate) async fn run(global: &Global, args: &InventoryArgs) -> Result<Exit> {
         }
         after = next;
     }
-    // The API lists the oldest first.
-    items.reverse();
     if args.csv {
         output::data(&as_csv(&items))?;
     } else {

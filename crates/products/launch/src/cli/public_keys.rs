@@ -148,13 +148,12 @@ pub(crate) async fn run(global: &Global, args: &PublicKeysArgs) -> Result<Exit> 
 async fn list(global: &Global, client: &LaunchClient) -> Result<()> {
     let (mut items, mut has_more) = (Vec::new(), true);
     while has_more {
-        let query = [("offset", items.len().to_string()), ("limit", PAGE_MAX.to_string())];
+        let (offset, limit) = (items.len().to_string(), PAGE_MAX.to_string());
+        let query = [("offset", offset), ("limit", limit), ("sort", "-id".to_owned())];
         let page = client.public_keys(&query).await?;
         has_more = page.has_more(items.len());
         items.extend(page.data);
     }
-    // The API lists the oldest first.
-    items.reverse();
     output::print(global.output, &PublicKeyTable { items })
 }
 

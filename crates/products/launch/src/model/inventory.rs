@@ -1,11 +1,9 @@
 //! The instances that launches have made, one by one, and the launches that are about to make some.
 //!
-//! A page goes through launches in the order of their creation. Oldest first, the cursor is the number of the last
-//! launch of a page; newest first, it is how many launches are older. Neither moves while others are launched.
+//! A page goes through launches in the order of their creation, or in its reverse. The cursor is the number of its last
+//! launch, so no page moves while others are launched.
 
 use std::collections::{BTreeMap, HashMap};
-use std::fmt;
-use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -65,87 +63,40 @@ const CLOUDS_LIMIT: Duration = Duration::from_secs(2);
 /// How many accounts are asked at a time.
 const ASKED_AT_ONCE: usize = 8;
 
-/// A page of at most `limit` launches with all their instances, after the launch with the number `after`, of all clouds
-/// or of one.
+/// Which page is wanted.
+#[derive(Debug, Clone, Copy)]
+pub struct PageQuery {
+    /// Instances of all clouds, or of one.
+    pub provider: Option<ProviderKind>,
+    pub newest_first: bool,
+    /// The number of the last launch of the page before.
+    pub after: Option<i64>,
+    /// How many launches the page goes through at most.
+    pub limit: usize,
+}
+
+/// A page of launches with all their instances.
 pub async fn page(
     launches: &Launches,
     engine: &Engine,
     who: &LaunchOwner,
-    provider: Option<ProviderKind>,
-    after: Option<i64>,
-    limit: usize,
+    wanted: PageQuery,
 ) -> Result<InventoryPage, LaunchApiError> {
-    let limit = limit.clamp(1, LIMIT_MAX);
-    let (made, coming) = labels(provider);
-    let made = rows(engine, who, made, after, limit).await?;
-    let coming = rows(engine, who, coming, after, limit).await?;
-    let mut all: BTreeMap<i64, ResourceRow> =
+    let limit = wanted.limit.clamp(1, LIMIT_MAX);
+    let (made, coming) = labels(wanted.provider);
+    let made = rows(engine, who, made, wanted, limit).await?;
+    let coming = rows(engine, who, coming, wanted, limit).await?;
+    let all: BTreeMap<i64, ResourceRow> =
         made.into_iter().chain(coming).map(|row| (row.number, row)).collect();
-    let rest = all.len() > limit;
-    let is_full = rest || all.len() == limit;
-    while all.len() > limit {
-        all.pop_last();
-    }
-    let next = all.last_key_value().map(|(number, _)| *number).filter(|_| is_full);
-    let readable = numbers::readable(all.into_values().collect());
+    let mut rows: Vec<ResourceRow> =
+        if wanted.newest_first { all.into_values().rev().collect() } else { all.into_values().collect() };
+    let is_full = rows.len() >= limit;
+    rows.truncate(limit);
+    let next = rows.last().map(|row| row.number).filter(|_| is_full);
+    let readable = numbers::readable(rows);
     let mut items: Vec<Item> = readable.flat_map(|(row, record)| items_of(&row, &record)).collect();
     look(launches, engine, who, &mut items).await;
     Ok(InventoryPage { items, next })
-}
-
-/// How many launches are older than a page that begins with the newest: of those with instances, and of those under
-/// way. What is launched meanwhile is newer than all of them, so the next page does not move.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct OlderLaunches {
-    made: usize,
-    coming: usize,
-}
-
-impl fmt::Display for OlderLaunches {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}-{}", self.made, self.coming)
-    }
-}
-
-impl FromStr for OlderLaunches {
-    type Err = ();
-
-    fn from_str(text: &str) -> Result<OlderLaunches, ()> {
-        let (made, coming) = text.split_once('-').ok_or(())?;
-        let count = |text: &str| text.parse().map_err(|_| ());
-        Ok(OlderLaunches { made: count(made)?, coming: count(coming)? })
-    }
-}
-
-/// A page as [`page`] has it, beginning with the newest launch, and where the next one begins.
-pub async fn newest_page(
-    launches: &Launches,
-    engine: &Engine,
-    who: &LaunchOwner,
-    provider: Option<ProviderKind>,
-    older: Option<OlderLaunches>,
-    limit: usize,
-) -> Result<(Vec<Item>, Option<OlderLaunches>), LaunchApiError> {
-    let limit = limit.clamp(1, LIMIT_MAX);
-    let (made, coming) = labels(provider);
-    let (made, made_end) = newest_rows(engine, who, made, older.map(|older| older.made), limit).await?;
-    let (coming, coming_end) =
-        newest_rows(engine, who, coming, older.map(|older| older.coming), limit).await?;
-    let numbers = |rows: &[ResourceRow]| rows.iter().map(|row| row.number).collect::<Vec<i64>>();
-    let (made_numbers, coming_numbers) = (numbers(&made), numbers(&coming));
-    let mut all: BTreeMap<i64, ResourceRow> =
-        made.into_iter().chain(coming).map(|row| (row.number, row)).collect();
-    while all.len() > limit {
-        all.pop_first();
-    }
-    let Some(last) = all.first_key_value().map(|(number, _)| *number) else { return Ok((Vec::new(), None)) };
-    let left = |end: usize, numbers: &[i64]| end - numbers.iter().filter(|number| **number >= last).count();
-    let next =
-        OlderLaunches { made: left(made_end, &made_numbers), coming: left(coming_end, &coming_numbers) };
-    let readable = numbers::readable(all.into_values().rev().collect());
-    let mut items: Vec<Item> = readable.flat_map(|(row, record)| items_of(&row, &record)).collect();
-    look(launches, engine, who, &mut items).await;
-    Ok((items, Some(next).filter(|next| next.made > 0 || next.coming > 0)))
 }
 
 /// The labels of the launches with instances, and of those under way that a page shows.
@@ -155,31 +106,6 @@ fn labels(provider: Option<ProviderKind>) -> (Labels, Labels) {
     let made = vec![is("instances", "yes")].into_iter().chain(wanted.clone()).collect();
     let coming = [is("on_inventory", "yes"), is("state", "active")].into_iter().chain(wanted).collect();
     (made, coming)
-}
-
-/// The newest of the first `end` rows, or of all, and how many that `end` is. The store lists the oldest first.
-async fn newest_rows(
-    engine: &Engine,
-    who: &LaunchOwner,
-    labels: Labels,
-    end: Option<usize>,
-    limit: usize,
-) -> Result<(Vec<ResourceRow>, usize), LaunchApiError> {
-    let (kind, tenant) = (LaunchRecord::KIND.to_owned(), Some(who.tenant()));
-    let query = ResourceQuery { kind, tenant, labels, ..ResourceQuery::default() };
-    let end = if let Some(end) = end {
-        end
-    } else {
-        let count = ResourceQuery { limit: 1, counts: true, ..query.clone() };
-        let total = engine.resources(&count).await?.total.unwrap_or(0);
-        usize::try_from(total).unwrap_or(usize::MAX)
-    };
-    let begin = end.saturating_sub(limit);
-    if begin == end {
-        return Ok((Vec::new(), end));
-    }
-    let page = ResourceQuery { offset: begin, limit: end - begin, ..query };
-    Ok((engine.resources(&page).await?.rows, end))
 }
 
 /// One instance of a launch, as a page would show it.
@@ -200,11 +126,12 @@ async fn rows(
     engine: &Engine,
     who: &LaunchOwner,
     labels: Labels,
-    after: Option<i64>,
+    PageQuery { newest_first, after, .. }: PageQuery,
     limit: usize,
 ) -> Result<Vec<ResourceRow>, LaunchApiError> {
     let (kind, tenant) = (LaunchRecord::KIND.to_owned(), Some(who.tenant()));
-    let query = ResourceQuery { kind, tenant, labels, after, limit, ..ResourceQuery::default() };
+    let query =
+        ResourceQuery { kind, tenant, labels, newest_first, after, limit, ..ResourceQuery::default() };
     Ok(engine.resources(&query).await?.rows)
 }
 

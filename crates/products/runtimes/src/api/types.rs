@@ -1,13 +1,14 @@
 //! Runtimes on the wire. The names of the members are those of the broker whose place this takes.
 
-use engine::store::{ResourcePage, ResourceRow};
+use engine::store::{ResourcePage, ResourceQuery, ResourceRow};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use server::paging::cursor_after;
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
 use api::types::WireTime;
+
+use super::operators::filter;
 
 /// A service instance and the runtime that stands for it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -197,9 +198,11 @@ impl<T> Page<T> {
     pub(crate) fn of(
         found: ResourcePage,
         size: usize,
+        wanted: &ResourceQuery,
         read: impl FnMut(ResourceRow) -> Option<T>,
     ) -> Page<T> {
-        let next = found.rows.get(size).and(found.rows.get(size - 1)).map(|last| cursor_after(last.number));
+        let last = found.rows.get(size).and(found.rows.get(size - 1));
+        let next = last.map(|last| filter::cursor(wanted, last.number));
         let data = found.rows.into_iter().take(size).filter_map(read).collect();
         Page { data, total_count: found.total, next }
     }
@@ -303,7 +306,7 @@ pub struct RuntimeQuery {
     /// `next` of the page before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
-    /// `created_at`: oldest first, as without it. `-created_at`: newest first.
+    /// `-created_at`: newest first, as without it. `created_at`: oldest first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sort: Option<String>,
 }

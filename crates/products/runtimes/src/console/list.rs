@@ -65,7 +65,7 @@ impl Filtered for Filters {
     }
 
     async fn rows(&self, signed_in: &SignedIn) -> Result<Rows, PageError> {
-        let query = self.with(&[("sort", "-created_at"), ("page_size", PAGE_SIZE), ("cursor", &self.cursor)]);
+        let query = self.with(&[("page_size", PAGE_SIZE), ("cursor", &self.cursor)]);
         let found: RuntimePage = signed_in.api.get(&format!("/runtimes{query}")).await?;
         Ok(Rows {
             pager: self.pager(found.next.as_deref()),

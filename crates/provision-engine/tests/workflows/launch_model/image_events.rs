@@ -56,7 +56,7 @@ async fn foreign_forged_and_early_events_are_ignored_and_say_why() {
     for (event, part) in [
         (event(compose, "000014", "success"), "another organisation"),
         (event(Uuid::from_u128(8), "000013", "success"), "no launch waits"),
-        (event(compose, "000013", "building"), "goes on"),
+        (event(compose, "000013", "building"), "still running"),
     ] {
         let EventResult::Ignored(why) = hear(&office, &event).await else { panic!("{event}") };
         assert!(why.contains(part), "{why}");

@@ -3,7 +3,7 @@
 use ::launch::model::cloud::InstanceState;
 use ::launch::model::form::LaunchForm;
 use ::launch::model::images;
-use ::launch::model::inventory::{self, InventoryPage};
+use ::launch::model::inventory::{self, InventoryPage, PageQuery};
 use ::launch::model::profile::ProfileName;
 use engine::Phase;
 use reqwest::Method;
@@ -12,7 +12,8 @@ use serde_json::{Value, json};
 use super::office::{Office, anna, bert, build_and_wait};
 
 async fn page(office: &Office, after: Option<i64>, limit: usize) -> InventoryPage {
-    inventory::page(&office.launches, &office.engine, &anna(), None, after, limit).await.unwrap()
+    let wanted = PageQuery { provider: None, newest_first: false, after, limit };
+    inventory::page(&office.launches, &office.engine, &anna(), wanted).await.unwrap()
 }
 
 async fn launched(office: &Office, amount: i64) -> i64 {
@@ -40,7 +41,8 @@ async fn the_inventory_shows_instances_as_they_are_and_launches_under_way() {
     let seen = shown.items[0].instance.as_ref().unwrap();
     assert!(seen.live && seen.instance.state == InstanceState::Running, "{seen:?}");
     assert_eq!(shown.items[0].source_id.as_deref(), Some("sandbox"));
-    let theirs = inventory::page(&office.launches, &office.engine, &bert(), None, None, 10).await.unwrap();
+    let wanted = PageQuery { provider: None, newest_first: true, after: None, limit: 10 };
+    let theirs = inventory::page(&office.launches, &office.engine, &bert(), wanted).await.unwrap();
     assert_eq!(theirs, InventoryPage::default());
 
     // Another client deletes one.

@@ -36,7 +36,7 @@ async fn a_key_is_kept_listed_and_deleted() {
     let second = create(&office.engine, &anna(), "desktop", 2).await.unwrap();
     assert_eq!(public_keys::get(&office.engine, &anna(), first.number).await.unwrap(), first);
     assert_eq!(public_keys::get(&office.engine, &bert(), first.number).await.unwrap_err().status, 404);
-    let page = public_keys::list(&office.engine, &anna(), 1, 1).await.unwrap();
+    let page = public_keys::list(&office.engine, &anna(), 1, 1, false).await.unwrap();
     assert_eq!((page.keys, page.total), (vec![second], 2));
     public_keys::delete(&office.engine, &anna(), first.number).await.unwrap();
     assert_eq!(public_keys::get(&office.engine, &anna(), first.number).await.unwrap_err().status, 404);
@@ -111,7 +111,7 @@ async fn of_many_at_once_one_gets_the_name_and_one_gets_the_key() {
                     Err(api_error) => assert_eq!(api_error.status.as_u16(), 422, "{api_error:?}"),
                 }
             }
-            let listed = public_keys::list(&office.engine, &who, 10, 0).await.unwrap();
+            let listed = public_keys::list(&office.engine, &who, 10, 0, false).await.unwrap();
             assert_eq!((made, listed.total), (1, 1), "round {round}");
         }
     }

@@ -160,7 +160,7 @@ impl Office {
 
     /// A form that is in order, with a key that exists.
     pub(crate) async fn form(&self, who: &LaunchOwner) -> LaunchForm {
-        let listed = public_keys::list(&self.engine, who, 1, 0).await.unwrap();
+        let listed = public_keys::list(&self.engine, who, 1, 0, false).await.unwrap();
         let key = match listed.keys.into_iter().next() {
             Some(key) => key,
             None => self.new_key(who, 1).await,

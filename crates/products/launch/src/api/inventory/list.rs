@@ -1,6 +1,6 @@
 //! `GET /inventory`
 
-use crate::model::inventory::{self, Item, LIMIT_MAX};
+use crate::model::inventory::{self, Item, LIMIT_MAX, PageQuery};
 use axum::Json;
 use axum::extract::State;
 use axum::http::header::{CONTENT_TYPE, LINK};
@@ -76,15 +76,14 @@ impl From<Item> for InventoryItem {
     }
 }
 
-/// Lists every instance that was ever launched, with its state as the cloud has it now, oldest first, or newest
-/// first with `sort=-launched_at`.
+/// Lists every instance that was ever launched, with its state as the cloud has it now, newest first, or oldest first
+/// with `sort=launched_at`.
 ///
 /// Launches under way are among them where their profile says so.
 #[utoipa::path(
     get, path = "/inventory", tag = "inventory", operation_id = "list_inventory",
     params(("after" = Option<i64>, Query, description = "The number of the last launch of the page before."),
-           ("before" = Option<String>, Query, description = "The same for `sort=-launched_at`: as the link to the next page has it."),
-           ("sort" = Option<String>, Query, description = "`launched_at`, as without it, or `-launched_at`."),
+           ("sort" = Option<String>, Query, description = "`-launched_at` or `launched_at`. Without it the newest come first, and what comes after a launch is in the order of `launched_at`, as in links of older releases."),
            ("limit" = Option<u32>, Query, minimum = 1, maximum = 100, description = "How many launches a page goes through."),
            ("provider" = Option<String>, Query, description = "Only instances of `aws`, `azure` or `gcp`."),
            ("format" = Option<String>, Query, description = "`json` or `csv`.")),
@@ -111,25 +110,19 @@ pub(in crate::api) async fn list_inventory(
         None | Some("json") => false,
         Some(_) => return Err(error::invalid("format", "it must be json or csv")),
     };
-    let (items, next) = match asked.text("sort")? {
-        None | Some("launched_at") => {
-            let page = inventory::page(launches, engine, &principal.owner, provider, after, limit).await?;
-            (page.items, page.next.map(|after| format!("after={after}")))
-        }
-        Some("-launched_at") => {
-            let older = asked.text("before")?.map(str::parse).transpose();
-            let older =
-                older.map_err(|()| error::invalid("before", "it is not of the link to the next page"))?;
-            let owner = &principal.owner;
-            let (items, next) =
-                inventory::newest_page(launches, engine, owner, provider, older, limit).await?;
-            (items, next.map(|older| format!("sort=-launched_at&before={older}")))
-        }
+    let newest_first = match asked.text("sort")? {
+        Some("-launched_at") => true,
+        Some("launched_at") => false,
+        // Links of older releases have no `sort`.
+        None => after.is_none(),
         Some(_) => return Err(error::invalid("sort", "it must be launched_at or -launched_at")),
     };
-    let data: Vec<InventoryItem> = items.into_iter().map(InventoryItem::from).collect();
+    let wanted = PageQuery { provider, newest_first, after, limit };
+    let page = inventory::page(launches, engine, &principal.owner, wanted).await?;
+    let data: Vec<InventoryItem> = page.items.into_iter().map(InventoryItem::from).collect();
     let kept = provider.map(|provider| format!("&provider={provider}")).unwrap_or_default();
-    let next = next.map(|place| format!("{BASE}/inventory?{place}&limit={limit}{kept}"));
+    let sort = if newest_first { "-launched_at" } else { "launched_at" };
+    let next = page.next.map(|last| format!("{BASE}/inventory?sort={sort}&after={last}&limit={limit}{kept}"));
     if !is_csv {
         return Ok(Json(Inventory { data, next: next.unwrap_or_default() }).into_response());
     }

@@ -48,9 +48,10 @@ pub(in crate::api) async fn list_launches(
         kind: LaunchRecord::KIND.to_owned(),
         tenant: Some(principal.owner.tenant()),
         labels,
+        newest_first: true,
         ..ResourceQuery::default()
     };
-    let (rows, total) = newest_first(&shared, query, &paging).await?;
+    let (rows, total) = page(&shared, query, &paging).await?;
     let views: Vec<View> = rows.iter().filter_map(listed).collect();
     let data = views.iter().map(types::Launch::from).collect();
     Ok(Json(types::LaunchList { data, metadata: paging.metadata(total) }))
@@ -72,23 +73,14 @@ pub(in crate::api) fn providers(
     Ok(kinds.map(|kind| kind.as_str().to_owned()).collect())
 }
 
-/// Records come oldest first, so the page is counted from the end.
-pub(in crate::api) async fn newest_first(
+/// One page, and how many there are on all pages.
+pub(in crate::api) async fn page(
     shared: &LaunchState,
     query: ResourceQuery,
     paging: &Paging,
 ) -> Result<(Vec<engine::store::ResourceRow>, u64), Failure> {
-    let count = ResourceQuery { limit: 1, counts: true, ..query.clone() };
-    let total = shared.app.engine.resources(&count).await?.total.unwrap_or(0);
     let (limit, offset) = paging.window();
-    let all = usize::try_from(total).unwrap_or(usize::MAX);
-    let end = all.saturating_sub(offset);
-    let begin = end.saturating_sub(limit);
-    if end == begin {
-        return Ok((Vec::new(), total));
-    }
-    let page = ResourceQuery { offset: begin, limit: end - begin, ..query };
-    let mut rows = shared.app.engine.resources(&page).await?.rows;
-    rows.reverse();
-    Ok((rows, total))
+    let query = ResourceQuery { limit, offset, counts: true, ..query };
+    let page = shared.app.engine.resources(&query).await?;
+    Ok((page.rows, page.total.unwrap_or(0)))
 }

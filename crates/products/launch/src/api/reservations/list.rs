@@ -9,12 +9,11 @@ use engine::store::ResourceQuery;
 
 use super::super::LaunchState;
 use super::super::launches::find::listed;
-use super::super::launches::list::{newest_first, providers};
+use super::super::launches::list::{page, providers};
 use super::super::paging::Paging;
 use super::super::principal::TenantPrincipal;
 use super::super::query::QueryParams;
 use super::wire;
-use crate::api::error;
 use server::http::Failure;
 
 /// Lists launches, oldest first, as older clients are used to. `sort=-id` turns that round.
@@ -36,18 +35,10 @@ pub(in crate::api) async fn list_reservations(
         kind: LaunchRecord::KIND.to_owned(),
         tenant: Some(principal.owner.tenant()),
         labels: vec![("provider".to_owned(), providers(&principal, None)?)],
+        newest_first: asked.is_newest_first()?,
         ..ResourceQuery::default()
     };
-    let (rows, total) = match asked.text("sort")? {
-        None | Some("id") => {
-            let (limit, offset) = paging.window();
-            let page = ResourceQuery { limit, offset, counts: true, ..query };
-            let page = shared.app.engine.resources(&page).await?;
-            (page.rows, page.total.unwrap_or(0))
-        }
-        Some("-id") => newest_first(&shared, query, &paging).await?,
-        Some(_) => return Err(error::invalid("sort", "it must be id or -id")),
-    };
+    let (rows, total) = page(&shared, query, &paging).await?;
     let views: Vec<View> = rows.iter().filter_map(listed).collect();
     let data = views.iter().map(wire::Reservation::from).collect();
     Ok(Json(wire::ReservationList { data, metadata: paging.metadata(total) }))

@@ -3,7 +3,6 @@
 
 use super::super::LAUNCH;
 use crate::api::inventory::list::{Inventory, InventoryItem};
-use crate::model::inventory::OlderLaunches;
 use console::{ApiClient, PageError, path};
 use serde::Deserialize;
 
@@ -66,25 +65,25 @@ pub(super) struct FilteredInstances {
 
 /// A page of instances that fit.
 pub(super) async fn find(api: &ApiClient, filters: &Filters) -> Result<FilteredInstances, PageError> {
-    let mut before = Some(filters.cursor.clone()).filter(|cursor| cursor.parse::<OlderLaunches>().is_ok());
+    let mut after = Some(filters.cursor.clone()).filter(|cursor| cursor.parse::<i64>().is_ok());
     let mut items = Vec::new();
     for _ in 0..LOOKS_MAX {
-        let (limit, place) = (LOOKED_AT.to_string(), before.as_deref().unwrap_or(""));
-        let query = path::query([("sort", "-launched_at"), ("limit", &*limit), ("before", place)]);
+        let (limit, last) = (LOOKED_AT.to_string(), after.as_deref().unwrap_or(""));
+        let query = path::query([("sort", "-launched_at"), ("limit", &*limit), ("after", last)]);
         let page: Inventory = api.get(&format!("{LAUNCH}/inventory{query}")).await?;
         items.extend(page.data.into_iter().filter(|item| filters.fits(item)));
-        before = before_in(&page.next);
-        if before.is_none() || items.len() >= SHOWN {
+        after = after_in(&page.next);
+        if after.is_none() || items.len() >= SHOWN {
             break;
         }
     }
-    Ok(FilteredInstances { items, next: before })
+    Ok(FilteredInstances { items, next: after })
 }
 
-/// The place in the link to the next page.
-fn before_in(next: &str) -> Option<String> {
+/// The last launch of the page, in the link to the next one.
+fn after_in(next: &str) -> Option<String> {
     let (_, query) = next.split_once('?')?;
-    let pair = query.split('&').find_map(|pair| pair.strip_prefix("before="))?;
+    let pair = query.split('&').find_map(|pair| pair.strip_prefix("after="))?;
     Some(pair.to_owned())
 }
 
@@ -123,9 +122,9 @@ mod tests {
     #[test]
     fn the_next_page_is_found_in_its_link() {
         assert_eq!(
-            before_in("/api/provisioning/v1/inventory?sort=-launched_at&before=12-0&limit=100").as_deref(),
-            Some("12-0")
+            after_in("/api/provisioning/v1/inventory?sort=-launched_at&after=12&limit=100").as_deref(),
+            Some("12")
         );
-        assert_eq!(before_in(""), None);
+        assert_eq!(after_in(""), None);
     }
 }

@@ -70,7 +70,7 @@ async fn draw(
     page_error: Option<PageError>,
 ) -> Result<KeyResults, PageError> {
     let position = ListPosition::new(cursor, SHOWN);
-    let at = format!("{LAUNCH}/pubkeys?limit={SHOWN}&offset={}", position.offset);
+    let at = format!("{LAUNCH}/pubkeys?sort=-id&limit={SHOWN}&offset={}", position.offset);
     let found: PublicKeyList = signed_in.api.get(&at).await?;
     let first = (!cursor.is_empty()).then(|| AT.to_owned());
     let next = position.next(found.metadata.total).map(|next| format!("{AT}?cursor={next}"));
@@ -85,11 +85,11 @@ async fn draw(
     })
 }
 
-pub(super) async fn add(signed_in: SignedIn, fields: Fields) -> Response {
+pub(super) async fn create(signed_in: SignedIn, fields: Fields) -> Response {
     let new = NewPublicKey { name: fields.text("name").to_owned(), body: fields.text("body").to_owned() };
     let page_error = match signed_in.api.post(&format!("{LAUNCH}/pubkeys"), &new).await {
-        Ok(_) => return Flash::good(format!("Public key {} saved.", new.name)).at(AT),
-        // Who may not add any has no form that could say it.
+        Ok(_) => return Flash::good(format!("Public key {} created.", new.name)).at(AT),
+        // Who may not create any has no form that could say it.
         Err(page_error) if page_error.status == StatusCode::FORBIDDEN => return page_error.page(&signed_in),
         Err(page_error) => page_error,
     };

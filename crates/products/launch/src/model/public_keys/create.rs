@@ -116,7 +116,7 @@ fn check(name: &str, body: &str) -> Result<PublicKey, Vec<Flaw>> {
 
 fn same_key(there: &ResourceRow) -> LaunchApiError {
     let name = numbers::read::<PublicKeyRecord>(there).map(|record| record.name).unwrap_or_default();
-    let message = format!("this key is there already, as {} with id {}", quoted(&name), there.number);
+    let message = format!("this key already exists, as {} with id {}", quoted(&name), there.number);
     LaunchApiError::new(Code::DuplicatePublicKey, message).at("body").hint("use the key that is there")
 }
 

@@ -66,18 +66,20 @@ pub async fn get(engine: &Engine, who: &LaunchOwner, number: i64) -> Result<Stor
     find(engine, who, number).await?.ok_or_else(missing)
 }
 
-/// A page, in the order of the numbers.
+/// A page, in the order of the numbers or in its reverse.
 pub async fn list(
     engine: &Engine,
     who: &LaunchOwner,
     limit: usize,
     offset: usize,
+    newest_first: bool,
 ) -> Result<StoredPublicKeys, LaunchApiError> {
     let query = ResourceQuery {
         kind: PublicKeyRecord::KIND.to_owned(),
         tenant: Some(who.tenant()),
         limit,
         offset,
+        newest_first,
         counts: true,
         ..ResourceQuery::default()
     };

@@ -1,8 +1,8 @@
 //! Which runtimes a list shows: the parameters of a request as one query of the store.
 
 use crate::model::{DEPROVISION, InstanceRecord, PROVISION, UPDATE, UPGRADE};
-use engine::store::{ResourcePage, ResourceQuery};
-use engine::{Engine, Phase, Resource};
+use engine::store::ResourceQuery;
+use engine::{Phase, Resource};
 
 use super::unfinished;
 use server::error;
@@ -64,27 +64,14 @@ pub(crate) fn page_of(
     size_default: u16,
     size_max: u16,
 ) -> Result<usize, Failure> {
-    page_with(query, wanted, (size_default, size_max), parse_cursor)
-}
-
-/// The same for [`newest_first`]: `after` is how many are older than the page.
-pub(crate) fn newest_page(
-    query: &mut Query,
-    wanted: &mut ResourceQuery,
-    size_max: u16,
-) -> Result<usize, Failure> {
-    page_with(query, wanted, (size_max, size_max), |text| parse_cursor(text).map(|Older(count)| count))
-}
-
-fn page_with(
-    query: &mut Query,
-    wanted: &mut ResourceQuery,
-    (size_default, size_max): (u16, u16),
-    cursor: fn(&str) -> Result<i64, Failure>,
-) -> Result<usize, Failure> {
     let page = query.number("page", 1..=PAGE_MAX)?;
     let size = usize::from(query.number("page_size", 1..=size_max)?.unwrap_or(size_default));
-    wanted.after = query.text("cursor")?.map(|text| cursor(&text)).transpose()?;
+    let cursor = query.text("cursor")?;
+    wanted.after = if wanted.newest_first {
+        cursor.map(|text| parse_cursor(&text)).transpose()?.map(|NewestFirst(last)| last)
+    } else {
+        cursor.map(|text| parse_cursor(&text)).transpose()?
+    };
     if page.is_some() && wanted.after.is_some() {
         return Err(error::parameter("page", "give either a page or a cursor, and not both"));
     }
@@ -97,56 +84,34 @@ fn page_with(
     Ok(size)
 }
 
-/// Whether the list begins with the newest.
-pub(crate) fn is_newest_first(query: &mut Query) -> Result<bool, Failure> {
-    match query.text("sort")?.as_deref() {
-        None | Some("created_at") => Ok(false),
-        Some("-created_at") => Ok(true),
-        Some(other) => Err(not_allowed("sort", other, "created_at or -created_at")),
-    }
+/// In which order the page comes: the newest first unless `sort` says otherwise.
+pub(crate) fn order(query: &mut Query, wanted: &mut ResourceQuery) -> Result<(), Failure> {
+    wanted.newest_first = match query.text("sort")?.as_deref() {
+        None | Some("-created_at") => true,
+        Some("created_at") => false,
+        Some(other) => return Err(not_allowed("sort", other, "created_at or -created_at")),
+    };
+    Ok(())
 }
 
-/// How many are older than a page that begins with the newest. What is created meanwhile is newer than all of them, so
-/// the next page does not move.
-struct Older(i64);
+/// What brings the page after this number.
+pub(crate) fn cursor(wanted: &ResourceQuery, last: i64) -> String {
+    if wanted.newest_first { cursor_after(NewestFirst(last)) } else { cursor_after(last) }
+}
 
-impl Position for Older {
-    const VERSION: u8 = 4;
+/// The number of the last row of a page that begins with the newest.
+struct NewestFirst(i64);
+
+impl Position for NewestFirst {
+    const VERSION: u8 = 5;
 
     fn bytes(self) -> Vec<u8> {
-        self.0.to_be_bytes().to_vec()
+        self.0.bytes()
     }
 
-    fn read(bytes: &[u8]) -> Option<Older> {
-        bytes.try_into().ok().map(i64::from_be_bytes).filter(|count| *count >= 0).map(Older)
+    fn read(bytes: &[u8]) -> Option<NewestFirst> {
+        i64::read(bytes).map(NewestFirst)
     }
-}
-
-/// A page that begins with the newest, and where the next one begins. The store lists the oldest first, so the page is
-/// counted from the end.
-pub(crate) async fn newest_first(
-    engine: &Engine,
-    wanted: &ResourceQuery,
-    size: usize,
-) -> Result<(ResourcePage, Option<String>), Failure> {
-    let mut total = None;
-    let end = if let Some(older) = wanted.after {
-        usize::try_from(older).unwrap_or(0)
-    } else {
-        let count = ResourceQuery { offset: 0, limit: 1, counts: true, ..wanted.clone() };
-        total = engine.resources(&count).await?.total;
-        usize::try_from(total.unwrap_or(0)).unwrap_or(usize::MAX).saturating_sub(wanted.offset)
-    };
-    let begin = end.saturating_sub(size);
-    let mut rows = Vec::new();
-    if begin < end {
-        let limit = end - begin;
-        let query = ResourceQuery { after: None, offset: begin, limit, counts: false, ..wanted.clone() };
-        rows = engine.resources(&query).await?.rows;
-        rows.reverse();
-    }
-    let next = i64::try_from(begin).ok().filter(|begin| *begin > 0).map(|begin| cursor_after(Older(begin)));
-    Ok((ResourcePage { rows, total }, next))
 }
 
 pub(crate) fn flag(query: &mut Query, name: &'static str) -> Result<Option<bool>, Failure> {

@@ -23,7 +23,7 @@ const BINDING_PAGES_MAX: usize = 100;
 /// Of one runtime; `/runtimes/{id}/operations` has the rest.
 const OPERATIONS_MAX: usize = 100;
 
-/// Service instances with their runtimes, oldest first, or newest first with `sort=-created_at`.
+/// Service instances with their runtimes, newest first, or oldest first with `sort=created_at`.
 #[utoipa::path(
     get, path = "/runtimes", tag = "runtimes", operation_id = "list_runtimes",
     params(types::RuntimeQuery),
@@ -36,9 +36,8 @@ pub(crate) async fn list_runtimes(
     let mut wanted = filter::filters(&mut query)?;
     let details = Details::read(&mut query, app.compat_keb)?;
     let with_bindings = filter::flag(&mut query, "with_bindings")?.unwrap_or(false);
-    let is_newest_first = filter::is_newest_first(&mut query)?;
-    let page = if is_newest_first { filter::newest_page } else { filter::page };
-    let size = page(&mut query, &mut wanted, SIZE_MAX)?;
+    filter::order(&mut query, &mut wanted)?;
+    let size = filter::page(&mut query, &mut wanted, SIZE_MAX)?;
     query.finish()?;
     if with_bindings {
         let bound = with_live_bindings(&app.engine).await?;
@@ -53,12 +52,7 @@ pub(crate) async fn list_runtimes(
     }
     // A record that cannot be read is in the log, and does not hide the others.
     let read = |row| ExistingInstance::read(row).ok();
-    let found = if is_newest_first {
-        let (rows, next) = filter::newest_first(&app.engine, &wanted, size).await?;
-        types::Page { next, ..types::Page::of(rows, size, read) }
-    } else {
-        types::Page::of(app.engine.resources(&wanted).await?, size, read)
-    };
+    let found = types::Page::of(app.engine.resources(&wanted).await?, size, &wanted, read);
     let mut operations =
         if details.all_operations { operations(&app.engine, &found.data).await? } else { BTreeMap::new() };
     let mut page = found.map(|found| {

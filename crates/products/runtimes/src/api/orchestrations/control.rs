@@ -60,7 +60,7 @@ pub(crate) async fn pause_orchestration(
     put, path = "/orchestrations/{id}/resume", tag = "upgrades", operation_id = "resume_orchestration",
     params(("id" = String, Path, description = "The id of the orchestration.")),
     responses(
-        (status = OK, body = wire::StartedOrchestration, description = "It goes on."),
+        (status = OK, body = wire::StartedOrchestration, description = "It continues."),
         (status = NOT_FOUND, body = api::ProblemBody, content_type = "application/problem+json",
          description = "There is none: `orchestration-not-found`."),
         (status = CONFLICT, body = api::ProblemBody, content_type = "application/problem+json",

@@ -15,7 +15,7 @@ use crate::model::orchestration::{OrchestrationRecord, OrchestrationState};
 const SIZE_MAX: u16 = 1000;
 pub(super) const SIZE_DEFAULT: u16 = 100;
 
-/// Orchestrations, oldest first.
+/// Orchestrations, newest first.
 #[utoipa::path(
     get, path = "/orchestrations", tag = "upgrades", operation_id = "list_orchestrations",
     params(wire::OrchestrationQuery),
@@ -28,6 +28,7 @@ pub(crate) async fn list_orchestrations(
     let mut wanted = ResourceQuery {
         kind: OrchestrationRecord::KIND.to_owned(),
         also_gone: true,
+        newest_first: true,
         ..ResourceQuery::default()
     };
     let states = query.all("state");
@@ -41,6 +42,6 @@ pub(crate) async fn list_orchestrations(
     let size = filter::page_of(&mut query, &mut wanted, SIZE_DEFAULT, SIZE_MAX)?;
     query.finish()?;
     let found = app.engine.resources(&wanted).await?;
-    let page = Page::of(found, size, |row| read(row).ok().map(|stored| shown(&stored, None)));
+    let page = Page::of(found, size, &wanted, |row| read(row).ok().map(|stored| shown(&stored, None)));
     Ok(Json(page.into()))
 }

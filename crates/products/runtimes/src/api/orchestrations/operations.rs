@@ -53,7 +53,7 @@ pub(crate) async fn list_upgrade_operations(
     query.finish()?;
     let found = app.engine.resources(&wanted).await?;
     let read = |row: ResourceRow| serde_json::from_str::<TargetRecord>(&row.record).ok();
-    Ok(Json(Page::of(found, size, |row| read(row).map(|target| shown(target, &record))).into()))
+    Ok(Json(Page::of(found, size, &wanted, |row| read(row).map(|target| shown(target, &record))).into()))
 }
 
 /// The upgrade of one runtime, with the configuration that is sent. Its secrets are masked.

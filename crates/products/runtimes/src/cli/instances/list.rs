@@ -92,13 +92,12 @@ pub(super) async fn run(global: &Global, args: &ListArgs, broker: &BrokerClient)
         // A server that hands out the same place again would be asked for ever.
         let is_end = page.data.is_empty() || page.next == next;
         items.extend(page.data);
+        let is_end = is_end || items.len() > limit;
         next = page.next.filter(|_| !is_end);
         if next.is_none() {
             break;
         }
     }
-    // The API lists the oldest first.
-    items.reverse();
     let has_more = items.len() > limit;
     items.truncate(limit);
     output::print(global.output, &InstanceTable { items })?;

@@ -30,7 +30,7 @@ region (regular expressions), plan, runtime, instance, shoot, and label (label.K
 --include and --exclude can be given more than once. Without a version the configured one
 is taken.";
 
-/// Upgrade the runtimes that fit
+/// Upgrade the runtimes that match
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct StartArgs {

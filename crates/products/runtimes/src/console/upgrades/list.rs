@@ -8,13 +8,10 @@ use serde::Deserialize;
 
 use crate::api::orchestrations::wire::{OrchestrationPage, OrchestrationStatus};
 use console::list::Filtered;
-use console::parts::When;
+use console::parts::{Pager, When};
 use console::{PageError, Shell, SignedIn};
 
-const PAGE_SIZE: &str = "1000";
-/// Pages of the API that are read to find the newest.
-const PAGES_MAX: usize = 20;
-const LISTED_MAX: usize = 100;
+const PAGE_SIZE: &str = "50";
 const STATES: [&str; 8] =
     ["pending", "in progress", "paused", "canceling", "canceled", "succeeded", "failed", "retrying"];
 
@@ -23,6 +20,7 @@ const STATES: [&str; 8] =
 #[serde(default)]
 pub(super) struct Filters {
     state: String,
+    cursor: String,
 }
 
 #[derive(Template)]
@@ -38,6 +36,7 @@ pub(super) struct UpgradeRows {
     upgrades: Vec<OrchestrationStatus>,
     is_filtered: bool,
     may_start: bool,
+    pager: Pager,
 }
 
 pub(super) async fn list(signed_in: SignedIn, Query(filters): Query<Filters>) -> Response {
@@ -58,23 +57,15 @@ impl Filtered for Filters {
     }
 
     fn cursor(&self) -> (&'static str, &str) {
-        ("cursor", "")
+        ("cursor", &self.cursor)
     }
 
     async fn rows(&self, signed_in: &SignedIn) -> Result<UpgradeRows, PageError> {
-        let (mut upgrades, mut cursor) = (Vec::new(), String::new());
-        for _ in 0..PAGES_MAX {
-            let query = self.with(&[("page_size", PAGE_SIZE), ("cursor", &cursor)]);
-            let found: OrchestrationPage = signed_in.api.get(&format!("/orchestrations{query}")).await?;
-            upgrades.extend(found.data);
-            let Some(next) = found.next else { break };
-            cursor = next;
-        }
-        // The API lists the oldest first.
-        upgrades.reverse();
-        upgrades.truncate(LISTED_MAX);
+        let query = self.with(&[("page_size", PAGE_SIZE), ("cursor", &self.cursor)]);
+        let found: OrchestrationPage = signed_in.api.get(&format!("/orchestrations{query}")).await?;
         Ok(UpgradeRows {
-            upgrades,
+            pager: self.pager(found.next.as_deref()),
+            upgrades: found.data,
             is_filtered: !self.is_none(),
             may_start: signed_in.can(Capability::Operate),
         })

@@ -135,7 +135,7 @@ impl OpenPage for UpgradeLive {
 pub(super) async fn ask(signed_in: SignedIn, Path(id): Path<String>, fields: Fields) -> Response {
     let place = super::page(&id);
     let (method, verb, done) = match fields.text("action") {
-        "pause" => (Method::PUT, "pause", "Paused. What runs goes on."),
+        "pause" => (Method::PUT, "pause", "Paused. Running upgrades continue."),
         "resume" => (Method::PUT, "resume", "Resumed."),
         "cancel" => (Method::PUT, "cancel", "Canceling. What runs is waited for."),
         "retry" => (Method::POST, "retry", "What failed is tried again."),
