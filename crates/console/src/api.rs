@@ -81,8 +81,7 @@ impl ApiClient {
         headers: &[(HeaderName, HeaderValue)],
         body: Option<&impl Serialize>,
     ) -> Result<ApiResponse, PageError> {
-        let broken =
-            |what: String| PageError::new(StatusCode::INTERNAL_SERVER_ERROR, "It did not work", what);
+        let broken = |what: String| PageError::new(StatusCode::INTERNAL_SERVER_ERROR, "Internal error", what);
         let content = body.map(serde_json::to_vec).transpose().map_err(|error| broken(error.to_string()))?;
         let mut request = Request::new(content.map_or_else(Body::empty, Body::from));
         *request.method_mut() = method;

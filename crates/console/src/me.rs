@@ -90,7 +90,7 @@ fn not_now(error: &StoreError) -> PageError {
 }
 
 fn shell(signed_in: &SignedIn) -> Shell {
-    Shell::new(signed_in, &Section::NONE, "You")
+    Shell::new(signed_in, &Section::NONE, "Your account")
 }
 
 async fn show(signed_in: SignedIn) -> Response {

@@ -66,7 +66,7 @@ impl PageError {
         error: Option<Error>,
         request: Option<String>,
     ) -> PageError {
-        let usual = status.canonical_reason().unwrap_or("It did not work");
+        let usual = status.canonical_reason().unwrap_or("Internal error");
         let error = error.unwrap_or_else(|| Error::of_status(status, ""));
         let (code, title) = (error.code.to_string(), error.title.to_string());
         let given = |text: String| Some(text).filter(|text| !text.trim().is_empty());

@@ -14,7 +14,13 @@
 
   label();
   document.addEventListener('htmx:after:swap', label);
-  if (isNarrow.matches) for (const fold of document.querySelectorAll('details[data-fold]')) {
-    fold.open = [...fold.querySelectorAll('input, select')].some((field) => field.value);
+  // A wide page has nothing to open them with.
+  function fold() {
+    for (const one of document.querySelectorAll('details[data-fold]')) {
+      one.open = !isNarrow.matches || [...one.querySelectorAll('input, select')].some((field) => field.value);
+    }
   }
+
+  if (isNarrow.matches) fold();
+  isNarrow.addEventListener('change', fold);
 }

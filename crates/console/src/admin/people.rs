@@ -134,7 +134,7 @@ pub(super) async fn change(signed_in: SignedIn, fields: Fields) -> Response {
         password: password(&fields, "password"),
     };
     match signed_in.api.put(&format!("/users/{}", path::part(name)), &change).await {
-        Ok(_) => Flash::good(format!("{name} is changed and has to sign in again.")).at(AT),
+        Ok(_) => Flash::good(format!("User {name} changed; they must sign in again.")).at(AT),
         Err(page_error) => page_error.back(&signed_in, AT),
     }
 }
@@ -146,7 +146,7 @@ pub(super) async fn delete(signed_in: SignedIn, fields: Fields) -> Response {
         return confirm::page(&signed_in, &crate::admin::SECTION, &question, "Delete", AT, &fields);
     }
     match signed_in.api.delete(&format!("/users/{}", path::part(name))).await {
-        Ok(_) => Flash::good(format!("{name} is removed.")).at(AT),
+        Ok(_) => Flash::good(format!("User {name} deleted.")).at(AT),
         Err(page_error) => page_error.back(&signed_in, AT),
     }
 }
@@ -156,7 +156,8 @@ pub(super) async fn sign_out(signed_in: SignedIn, fields: Fields) -> Response {
     let asked = signed_in.api.delete(&format!("/users/{}/sessions", path::part(name))).await;
     match asked.and_then(|answer| answer.json::<SignedOut>()) {
         Ok(done) => {
-            Flash::good(format!("{name} is signed out everywhere. Sessions ended: {}.", done.sessions)).at(AT)
+            Flash::good(format!("User {name} signed out everywhere. Sessions ended: {}.", done.sessions))
+                .at(AT)
         }
         Err(page_error) => page_error.back(&signed_in, AT),
     }

@@ -130,7 +130,7 @@ pub(super) async fn delete(signed_in: SignedIn, fields: Fields) -> Response {
         return confirm::page(&signed_in, &crate::admin::SECTION, &question, "Delete", AT, &fields);
     }
     match signed_in.api.delete(&format!("/tokens/{}", path::part(name))).await {
-        Ok(_) => Flash::good(format!("The token {name} is gone.")).at(AT),
+        Ok(_) => Flash::good(format!("Token {name} deleted.")).at(AT),
         Err(page_error) => page_error.back(&signed_in, AT),
     }
 }

@@ -68,7 +68,7 @@ pub(super) async fn start(
 ) -> Response {
     if !shared.settings.is_sandbox {
         let detail = "This server works with real systems, so nothing is started just to see how it looks.";
-        return PageError::new(StatusCode::CONFLICT, "Not here", detail)
+        return PageError::new(StatusCode::CONFLICT, "Not in the sandbox", detail)
             .hint("Start a server with --sandbox to try things.")
             .page(&signed_in);
     }

@@ -32,7 +32,7 @@ async fn written(signed_in: &SignedIn, id: &str) -> Result<Response, PageError> 
     story.read_on(&signed_in.api, id).await?;
     let all = Everything { operation: detail, explanation: why, journal: story.entries };
     let text = serde_json::to_string_pretty(&all).map_err(|error| {
-        PageError::new(StatusCode::INTERNAL_SERVER_ERROR, "It did not work", error.to_string())
+        PageError::new(StatusCode::INTERNAL_SERVER_ERROR, "Internal error", error.to_string())
     })?;
     let name = HeaderValue::from_str(&format!("attachment; filename=\"operation-{id}.json\""))
         .unwrap_or(HeaderValue::from_static("attachment"));

@@ -158,7 +158,7 @@ impl OpenPage for Follower {
         let fresh = JournalLines::of(fresh, &self.wanted, self.story.timeline.begun);
         let pieces = Pieces::new(&look, &self.story, &self.signed_in, self.shared.inside.engine().now());
         let broken = |error: askama::Error| {
-            PageError::new(StatusCode::INTERNAL_SERVER_ERROR, "It did not work", error.to_string())
+            PageError::new(StatusCode::INTERNAL_SERVER_ERROR, "Internal error", error.to_string())
         };
         let mut html = self.patches.of(&pieces.parts().map_err(broken)?);
         let lines = fresh.render().map_err(broken)?;

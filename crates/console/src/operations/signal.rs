@@ -42,7 +42,7 @@ async fn send(signed_in: &SignedIn, id: &str, fields: &Fields) -> Result<Respons
     let signalled: Signalled = signed_in.api.post(&at, &payload.unwrap_or(Value::Null)).await?.json()?;
     let said = match signalled.woke {
         0 => "The signal is kept for when the step waits for it.",
-        _ => "The signal was sent, and the operation goes on.",
+        _ => "Signal sent; the operation continues.",
     };
     Ok(Flash::good(said).at(&here))
 }

@@ -72,7 +72,8 @@ impl SchemaField {
         let (title, mut hint) = (text("title"), text("description"));
         let limits = kind.limits();
         if !limits.is_empty() {
-            hint = if hint.is_empty() { limits } else { format!("{hint} {limits}") };
+            let end = if hint.is_empty() || hint.ends_with('.') { "" } else { "." };
+            hint = format!("{hint}{end} {limits}").trim_start().to_owned();
         }
         let label = if title.is_empty() { spaced(key) } else { title };
         let value = schema.get("default").map(|value| kind.shown(value)).unwrap_or_default();

@@ -39,6 +39,12 @@ pub fn pages(pages: &mut Pages) {
         errors: ErrorFormat::Insights,
         headers: Vec::new(),
     });
+    pages.audited("pubkey", |_| Some("/console/launch/keys".to_owned()));
+    pages.audited("source", |_| Some("/console/launch/accounts".to_owned()));
+    pages.audited("launch", |path| {
+        let launch = path.strip_prefix(LAUNCH)?.strip_prefix("/launches/")?.split('/').next()?;
+        Uuid::try_parse(launch).ok().map(|launch| format!("/console/launches/{launch}"))
+    });
     pages.resource("launch", |name| {
         let launch = Uuid::try_parse(name.split(':').next()?).ok()?;
         Some(format!("/console/launches/{launch}"))

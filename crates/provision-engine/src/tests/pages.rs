@@ -43,6 +43,12 @@ fn the_target_of_an_action_leads_to_its_page() {
         ("runtime", "/runtimes/r1/repair", None),
         ("serverless", "/serverless-runtimes/20", Some("/console/serverless/20")),
         ("serverless", "/serverless-runtimes", None),
+        (
+            "launch",
+            "/api/provisioning/v1/launches/bb6d86db-4ff9-82cb-a578-f26b4cb5b53f/terminate",
+            Some("/console/launches/bb6d86db-4ff9-82cb-a578-f26b4cb5b53f"),
+        ),
+        ("launch", "/api/provisioning/v1/launches", None),
         ("token", "ci", None),
     ] {
         assert_eq!(pages.page_of_target(kind, target).as_deref(), page, "{kind} {target}");

@@ -177,11 +177,11 @@ fn every_page_of_the_wizard_speaks_the_words_of_google() {
     until_launched(&page_driver);
     until_machines_run(&fixture, &page_driver, "The instance is running");
     page_driver.go("/console/launch/accounts?provider=gcp");
-    page_driver.until_text("h2", "Add an account in Google Cloud");
+    page_driver.until_text("h2", "Create an account in Google Cloud");
     page_driver.fill("#name", "mine");
     page_driver.fill("#project_id", "my-project");
     look(&page_driver, "accounts-google");
-    page_driver.click_on("main button", "Add the account");
+    page_driver.click_on("main button", "Create account");
     until("the account", || page_driver.text("main").contains("Account mine saved").then_some(()));
 }
 

@@ -14,7 +14,7 @@ const LAUNCHES: &str = "/api/provisioning/v1/launches";
 /// The button that leads on.
 pub(crate) const ONWARD: &str = "#wizard .foot button.primary";
 
-/// A house whose builds are over soon.
+/// An engine whose image builds end soon.
 #[track_caller]
 pub(crate) fn quick_engine() -> BrowserFixture {
     let fixture = BrowserFixture::open();

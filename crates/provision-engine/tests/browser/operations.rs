@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use crate::fixture::BrowserFixture;
 use crate::page_driver::PageDriver;
 use crate::pictures;
+use crate::stage::until;
 
 /// The ids of the rows, from top to bottom.
 fn rows(page_driver: &PageDriver) -> Vec<String> {
@@ -117,5 +118,11 @@ fn a_phone_shows_cards_and_one_line_of_head() {
     page_driver.click_on("dialog button", "Pause");
     fixture.until_phase(&id, "paused");
     assert!(pictures::sticks_out(&page_driver).is_empty());
+    // The filters are folded, and no longer on a wide window, where nothing opens them.
+    page_driver.go("/console/launches");
+    let is_open = || page_driver.script("return document.querySelector('details[data-fold]').open", &[]);
+    assert_eq!(is_open(), false);
+    page_driver.browser().wire.chromium("Emulation.clearDeviceMetricsOverride", &json!({}));
+    until("open filters", || (is_open() == true).then_some(()));
     page_driver.expect_no_error();
 }

@@ -90,11 +90,11 @@ const FORM: FormSpec = FormSpec {
         label: "Subnet",
         hint: "Such as subnet-0123456789abcdef0. Without one, the account's own.",
     },
-    security_groups: FieldSpec { label: "Security groups", hint: "Ids with blanks between them." },
+    security_groups: FieldSpec { label: "Security groups", hint: "Ids, separated by spaces." },
     resource_group: FieldSpec::NONE,
     account: &[
         AccountWay {
-            title: "A role to take",
+            title: "An IAM role",
             fields: &[
                 AccountField {
                     name: "arn",
@@ -105,14 +105,14 @@ const FORM: FormSpec = FormSpec {
                 AccountField {
                     name: "external_id",
                     label: "External id",
-                    hint: "What the role wants to hear. Without one it is provision-engine and the name of the \
-                           organisation.",
+                    hint: "The external id in the trust policy of the role. Without one: provision-engine and the \
+                           name of the organisation.",
                     is_secret: false,
                 },
             ],
         },
         AccountWay {
-            title: "Or a pair of keys",
+            title: "Or an access key",
             fields: &[
                 AccountField { name: "access_key_id", label: "Access key id", hint: "", is_secret: false },
                 AccountField {

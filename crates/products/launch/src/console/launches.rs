@@ -28,7 +28,7 @@ pub(crate) fn routes() -> Router<ConsoleState> {
         .route("/console/launches/live", get(live::<list::Filters>))
         .route("/console/launches/{id}", get(show::show))
         .route("/console/launches/{id}/live", get(show::live))
-        .route("/console/launches/{id}/machines.csv", get(show::machines))
+        .route("/console/launches/{id}/instances.csv", get(show::instances))
         .route(
             "/console/launches/{id}/parameters",
             get(submit_parameters::form).post(submit_parameters::submit_parameters),

@@ -44,10 +44,10 @@ pub(crate) fn routes() -> Router<ConsoleState> {
         .route("/console/launch/types", post(types::types))
         .route("/console/launch/templates", post(region::templates))
         .route("/console/launch/check/{field}", post(go::check))
-        .route("/console/launch/accounts", get(sources::list).post(sources::add))
+        .route("/console/launch/accounts", get(sources::list).post(sources::create))
         .route("/console/launch/accounts/{id}/check", post(sources::check))
         .route("/console/launch/accounts/{id}/delete", post(sources::delete))
-        .route("/console/launch/keys", get(keys::list).post(keys::add))
+        .route("/console/launch/keys", get(keys::list).post(keys::create))
         .route("/console/launch/keys/{id}/delete", post(keys::delete))
         .route("/console/launch/{step}", get(go::page).post(go::go))
 }

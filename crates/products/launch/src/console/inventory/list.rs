@@ -8,7 +8,7 @@ use axum::response::{IntoResponse, Response};
 use cloud::spec::title as cloud;
 use cloud::{ProviderKind, ssh_command};
 
-use super::super::launches::view::{is_gone, machine, short_id, stage, when};
+use super::super::launches::view::{instance_chip, is_gone, short_id, stage, when};
 use super::super::new::region::regions;
 use super::super::{may_control, may_launch};
 use super::filter::{Filters, find};
@@ -45,7 +45,7 @@ pub(super) struct Rows {
     pager: Pager,
 }
 
-/// What a user may do with machines.
+/// What a user may do with instances.
 struct Rights {
     launches: bool,
     terminates: bool,

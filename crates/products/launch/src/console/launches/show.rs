@@ -29,7 +29,7 @@ struct LaunchView {
 struct LaunchPart {
     launch: Launch,
     lines: Vec<StepLine>,
-    machines: Vec<InstanceRow>,
+    instances: Vec<InstanceRow>,
     rights: Rights,
     csrf: CsrfToken,
 }
@@ -74,8 +74,8 @@ impl OpenPage for LaunchLive {
     }
 }
 
-/// `GET /console/launches/{id}/machines.csv`
-pub(super) async fn machines(signed_in: SignedIn, Path(id): Path<String>) -> Response {
+/// `GET /console/launches/{id}/instances.csv`
+pub(super) async fn instances(signed_in: SignedIn, Path(id): Path<String>) -> Response {
     let launch = match find(&signed_in.api, &id).await {
         Ok(launch) => launch,
         Err(page_error) => return page_error.page(&signed_in),
@@ -99,7 +99,7 @@ async fn now(signed_in: &SignedIn, id: &str) -> Result<LaunchPart, PageError> {
     };
     Ok(LaunchPart {
         lines: view::lines(&launch),
-        machines: view::machines(&launch),
+        instances: view::instances(&launch),
         rights,
         csrf: signed_in.csrf.clone(),
         launch,

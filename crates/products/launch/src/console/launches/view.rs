@@ -58,7 +58,7 @@ fn step_chip(state: &str) -> Chip {
 }
 
 /// The state of an instance.
-pub(crate) fn machine(state: &str) -> Chip {
+pub(crate) fn instance_chip(state: &str) -> Chip {
     let (tone, icon) = match state {
         "running" => (Tone::Good, Icon::Check),
         "pending" => (Tone::Busy, Icon::Play),
@@ -119,7 +119,7 @@ pub(crate) struct InstanceRow {
     pub(crate) login: Option<String>,
 }
 
-pub(crate) fn machines(launch: &Launch) -> Vec<InstanceRow> {
+pub(crate) fn instances(launch: &Launch) -> Vec<InstanceRow> {
     launch.instances.iter().map(|one| of(one, &launch.provider)).collect()
 }
 
@@ -127,7 +127,7 @@ fn of(one: &Instance, provider: &str) -> InstanceRow {
     let address = one.detail.public().map(str::to_owned);
     let private = one.detail.private_ipv4.clone().or_else(|| one.detail.private_ipv6.clone());
     let login = address.as_deref().filter(|_| !is_gone(&one.state)).and_then(|to| ssh_command(provider, to));
-    InstanceRow { id: one.instance_id.clone(), chip: machine(&one.state), address, private, login }
+    InstanceRow { id: one.instance_id.clone(), chip: instance_chip(&one.state), address, private, login }
 }
 
 /// How long it took, or since when it goes on.
@@ -203,13 +203,13 @@ mod tests {
 
     #[test]
     fn a_login_is_an_address_and_nothing_else() {
-        assert_eq!(machines(&launch())[0].login.as_deref(), Some("ssh ec2-user@10.0.0.1"));
+        assert_eq!(instances(&launch())[0].login.as_deref(), Some("ssh ec2-user@10.0.0.1"));
         for bad in ["-oProxyCommand=x", "a b", "a;rm", "$(x)"] {
             assert_eq!(ssh_command("aws", bad), None, "{bad}");
         }
         let mut gone = launch();
         gone.instances[0].state = "terminated".to_owned();
-        assert_eq!(machines(&gone)[0].login, None);
+        assert_eq!(instances(&gone)[0].login, None);
     }
 
     #[test]

@@ -194,19 +194,19 @@ async fn upload_options(api: &ApiClient, draft: &Draft) -> Result<Map<String, Va
     Ok(options)
 }
 
-/// `POST /console/launch/account`: an account that is added on the way, and nothing of the draft is lost.
+/// `POST /console/launch/account`: an account that is created on the way, and nothing of the draft is lost.
 pub(super) async fn account(signed_in: SignedIn, fields: Fields) -> Response {
     let mut draft = match current(&signed_in, &fields).await {
         Ok(draft) => draft,
         Err(page_error) => return page_error.page(&signed_in),
     };
-    match add_account(&signed_in.api, &fields, draft.provider(), "new_").await {
+    match create_account(&signed_in.api, &fields, draft.provider(), "new_").await {
         Ok(source) => {
             draft.set("source_id", &source.id);
             lead(&signed_in, &draft, WizardStep::Where, None).await
         }
         Err(page_error) => {
-            let note = Some(format!("The account was not added. {}", page_error.line()));
+            let note = Some(format!("The account was not created. {}", page_error.line()));
             Wizard { note, typed: fields, ..Wizard::at(WizardStep::Where, draft) }.draw(&signed_in).await
         }
     }
@@ -218,7 +218,7 @@ pub(super) async fn summary(signed_in: SignedIn, fields: Fields) -> Response {
     part(drawn.await)
 }
 
-pub(super) async fn add_account(
+pub(super) async fn create_account(
     api: &ApiClient,
     fields: &Fields,
     cloud: ProviderKind,

@@ -88,5 +88,7 @@ pub(crate) fn cloud_of(image: &Image) -> Option<ProviderKind> {
 
 /// What the list calls it.
 pub(crate) fn title(image: &Image) -> String {
-    image.name.clone().filter(|name| !name.is_empty()).unwrap_or_else(|| format!("image {}", image.id))
+    let name = image.name.clone().filter(|name| !name.is_empty());
+    // Ids of one hour begin alike.
+    name.unwrap_or_else(|| format!("image …{}", &image.id.simple().to_string()[24..]))
 }

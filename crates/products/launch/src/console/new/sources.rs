@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use super::super::LAUNCH;
 use super::field::{FieldNote, FormField, sentence};
-use super::go::add_account;
+use super::go::create_account;
 use console::parts::{Chip, Icon, Tone};
 use console::{ApiClient, CsrfToken, Fields, Flash, PageError, Shell, SignedIn, confirm, path};
 
@@ -22,7 +22,7 @@ const AT: &str = "/console/launch/accounts";
 #[template(path = "new/accounts.html")]
 struct SourcesPage {
     csrf: CsrfToken,
-    /// The cloud of an account that is added.
+    /// The cloud of an account that is created.
     cloud: ProviderKind,
     sources: Vec<Source>,
     may_change: bool,
@@ -98,13 +98,14 @@ async fn draw(
     })
 }
 
-pub(super) async fn add(signed_in: SignedIn, fields: Fields) -> Response {
+pub(super) async fn create(signed_in: SignedIn, fields: Fields) -> Response {
     let cloud = cloud_named(fields.text("provider"));
-    let page_error = match add_account(&signed_in.api, &fields, cloud, "").await {
+    let page_error = match create_account(&signed_in.api, &fields, cloud, "").await {
         Ok(source) => {
-            return Flash::good(format!("Account {} saved. Check its permissions next.", source.name)).at(AT);
+            return Flash::good(format!("Account {} created. Check its permissions next.", source.name))
+                .at(AT);
         }
-        // Who may not add any has no form that could say it.
+        // Who may not create any has no form that could say it.
         Err(page_error) if page_error.status == StatusCode::FORBIDDEN => return page_error.page(&signed_in),
         Err(page_error) => page_error,
     };
