@@ -105,7 +105,7 @@ codes! {
     ProviderNotConfigured "provider_not_configured" NOT_IMPLEMENTED "The server is not connected to this cloud";
     TooFast "too_fast" TOO_MANY_REQUESTS "Launches come in too fast";
     TooManyLaunches "too_many_launches" TOO_MANY_REQUESTS "Too many launches are under way";
-    DuplicatePublicKey "duplicate_pubkey" UNPROCESSABLE_ENTITY "The public key is there already";
+    DuplicatePublicKey "duplicate_pubkey" UNPROCESSABLE_ENTITY "The public key already exists";
     DuplicatePublicKeyName "duplicate_pubkey_name" UNPROCESSABLE_ENTITY "Another public key has this name";
     LaunchUnderWay "launch_under_way" CONFLICT "The launch of the instance is not over";
     NoServiceIdentity "no_service_identity" FORBIDDEN "No Image Builder identity is configured for the organisation";

@@ -34,7 +34,7 @@ Exit codes:
 
 Data goes to stdout, everything else to stderr.";
 
-/// Provisions anything, durably: no operation is lost, and nothing is done twice.
+/// Creates clusters, cloud instances and functions exactly once, and undoes them when a step fails.
 #[derive(Debug, Parser)]
 #[command(version, after_help = EXAMPLES, subcommand_required = true, arg_required_else_help = true)]
 struct Root {

@@ -349,7 +349,7 @@ fn check_step_name(name: &str) -> Result<(), String> {
         return Err(format!("name must be 1 to {STEP_CHARS_MAX} letters, digits, - and _"));
     }
     if RESERVED_STEPS.contains(&name) {
-        return Err(format!("the name {name} stands for the engine itself; choose another one"));
+        return Err(format!("the name {name} is reserved for the engine; choose another one"));
     }
     Ok(())
 }

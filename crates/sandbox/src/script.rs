@@ -125,7 +125,7 @@ impl<K: Fault> Script<K> {
         }
         let position = due?;
         let Scripted { id, fault, when, hits, .. } = &lines.scripted[position];
-        debug!(id, ?fault, "a scripted fault hits");
+        debug!(id, ?fault, "scripted fault applied");
         let (fault, is_last) = (fault.clone(), when.times != 0 && *hits >= u64::from(when.times));
         if is_last {
             lines.scripted.remove(position);

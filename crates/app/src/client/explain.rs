@@ -115,7 +115,7 @@ fn broker_fix(error_response: &ErrorResponse) -> Option<String> {
         (410, _) => "it is gone; nothing is left to do",
         (412, _) => {
             return Some(format!(
-                "the broker does not speak version {} of the API: choose another with --api-version",
+                "the broker does not support version {} of the API: choose another with --api-version",
                 error_response.api_version.as_deref().unwrap_or_default()
             ));
         }

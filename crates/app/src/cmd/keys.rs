@@ -40,13 +40,13 @@ pub struct KeysArgs {
 
 #[derive(Debug, Subcommand)]
 enum KeysCommand {
-    /// List the ids of all keys
+    /// List all keys, newest first
     #[command(after_help = "Examples:\n  provision-engine keys list")]
     List,
     /// Add a new key and seal with it from now on; older keys still open what they sealed
     #[command(after_help = "Examples:\n  provision-engine keys rotate")]
     Rotate,
-    /// Remove a key for ever; refused while anything saved is sealed with it
+    /// Delete a key for ever; refused while anything saved is sealed with it
     #[command(after_help = "Examples:\n  provision-engine keys forget k1-0a1b2c3d --reseal\n  \
                       provision-engine keys forget k1-0a1b2c3d --yes")]
     Forget(ForgetArgs),

@@ -121,7 +121,7 @@ pub async fn run(global: &Global, args: &ServeArgs) -> Result<Exit> {
     info!(signal = name, "stopping");
     tokio::spawn(async move {
         signals.next().await;
-        note("stopped at once; what was running goes on with the next start");
+        note("stopped at once; running operations continue at the next start");
         // Nothing is lost: this is what a crash looks like, and every start recovers from one.
         std::process::exit(1);
     });

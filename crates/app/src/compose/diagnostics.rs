@@ -147,7 +147,7 @@ fn unreachable(error: &reqwest::Error) -> String {
     } else if error.is_connect() {
         "nothing listens there, or a firewall blocks the way".to_owned()
     } else {
-        "it does not speak HTTP as it should".to_owned()
+        "its answer is not HTTP".to_owned()
     }
 }
 

@@ -39,7 +39,7 @@ pub const ORGANISATION_CLAIM: Setting =
 pub const TRUSTED_PROXIES: Setting =
     set("launch.trusted_proxies", Nothing, ValueKind::Text,
         "Addresses and networks, with commas between them, whose `X-Rh-Identity` is believed, and whose \
-         `X-Forwarded-For` names the address of a browser that signs in. From all others they count for nothing.");
+         `X-Forwarded-For` names the address of a browser that signs in. Headers of other peers are ignored.");
 
 impl Section for IdentitySettings {
     #[rustfmt::skip]

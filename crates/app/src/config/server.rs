@@ -61,13 +61,13 @@ impl Section for ServerSettings {
              (`LimitNOFILE`): the rest is for the database and for calls to other systems. When all are open, a new \
              connection closes the one that has been without a request for the longest time."),
         set("server.connections_per_address", Is("1024"), ValueKind::Whole(4, 60_000),
-            "How many of them one address may have; for IPv6, one network of 64 bits. Never more than three quarters of all. \
+            "How many connections one address may have; for IPv6, one network of 64 bits. Never more than three quarters of all. \
              Behind a proxy all clients have its address."),
         set("server.streams", Is("512"), ValueKind::Whole(1, 60_000),
             "How many event streams may be open at the same time, of the API and of the console together. One more is refused with \
              `too-many-streams`."),
         set("server.streams_per_principal", Is("128"), ValueKind::Whole(1, 60_000),
-            "How many of them one user or token may have, so that no client takes all of them."),
+            "How many event streams one user or token may have, so that no client takes all of them."),
         set("server.public_metrics", Is("true"), ValueKind::Switch,
             "Whether `/metrics` answers without credentials."),
         set("server.tls.certificate", Nothing, ValueKind::Path,

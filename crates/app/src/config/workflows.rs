@@ -25,7 +25,7 @@ impl Section for Workflows {
         set("workflows.allow_http", Is("false"), ValueKind::Switch,
             "Whether steps of declared workflows may be called without TLS on other hosts."),
         set("workflows.allow_link_local", Is("false"), ValueKind::Switch,
-            "Whether they may be called at link-local addresses and those of metadata services of clouds."),
+            "Whether steps may be called at link-local addresses and those of metadata services of clouds."),
     ];
 
     fn read(settings: &mut SectionReader<'_>) -> Workflows {

@@ -175,7 +175,7 @@ impl FakeClouds {
 
     async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T> {
         let answer = self.http.get(format!("{}/{path}", self.url)).send().await?.error_for_status()?;
-        answer.json().await.with_context(|| format!("/{path} of the sandbox says something strange"))
+        answer.json().await.with_context(|| format!("/{path} of the sandbox has an unreadable answer"))
     }
 
     /// The answer, where there is one.
@@ -186,7 +186,7 @@ impl FakeClouds {
             return Ok(Value::Null);
         }
         serde_json::from_slice(&answer)
-            .with_context(|| format!("/{path} of the sandbox says something strange"))
+            .with_context(|| format!("/{path} of the sandbox has an unreadable answer"))
     }
 }
 

@@ -26,7 +26,7 @@ pub(super) async fn instance_types(
     Ok(types)
 }
 
-/// `None` for a machine on which no image of ours can start, such as a Mac.
+/// `None` for an instance type on which no image of the engine can start, such as a Mac.
 fn read(item: &Element) -> Result<Option<InstanceType>, ResponseXmlError> {
     let mut known =
         item.items("processorInfo/supportedArchitectures").filter_map(|item| architecture(item.text("")?));

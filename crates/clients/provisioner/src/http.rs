@@ -123,7 +123,7 @@ impl HttpProvisioner {
 
     async fn introspect(&self, headers: HeaderMap) -> Result<Schema, DriverError> {
         let answer = self.endpoint.send(headers, INTROSPECTION, &Value::Null).await?;
-        let untold = "it does not tell its schema; name its years in the setting drivers.provisioner.dialect";
+        let untold = "its schema cannot be read; set drivers.provisioner.dialect";
         match graphql::result::<IntrospectionBody>(&answer, &[]) {
             Ok(Some(body)) => {
                 let schema = Schema::introspected(body);

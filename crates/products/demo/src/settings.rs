@@ -13,7 +13,7 @@ impl Section for Settings {
     #[rustfmt::skip]
     const SETTINGS: &'static [Setting] = &[
         set("drivers.greeter.url", Nothing, ValueKind::Url,
-            "Where the greeter listens."),
+            "The address of the greeter of the demo."),
         set("drivers.greeter.timeout", Is("10s"), ValueKind::Time(Period::millis(10), HOUR),
             "How long one call to the greeter may take."),
     ];

@@ -26,7 +26,7 @@ use app::compose::secret;
 use app::config::Config;
 use app::product::Platform;
 
-/// The sandbox is on this machine and answers at once.
+/// The sandbox is on this host and answers at once.
 const SANDBOX_LIMIT: Duration = Duration::from_secs(5);
 
 /// What launches need, and where word about images comes from.

@@ -87,6 +87,6 @@ impl Product for CloudClients {
     }
 
     async fn serving(&self, at: &Serving) -> Result<()> {
-        self.introduce(&at.local_url).await.context("cannot introduce this engine to the sandbox")
+        self.introduce(&at.local_url).await.context("cannot register this engine in the sandbox")
     }
 }

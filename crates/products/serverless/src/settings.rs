@@ -60,7 +60,7 @@ impl Section for Settings {
             "How long one call to OpenNebula may take."),
         set("serverless.connections", Is("8"), ValueKind::Whole(3, 1_024),
             "About how many connections to the daemon are open at the same time, and as many to OneFlow: half for reads, \
-             a quarter for changes, a quarter to spare. The daemon takes 15 unless told otherwise."),
+             a quarter for changes, a quarter to spare. The daemon accepts 15 by default."),
         set("serverless.poll", Is("500ms"), ValueKind::Time(Period::millis(10), Period::minutes(1)),
             "The pause between two polls of VMs that are starting."),
         set("serverless.settle", Is("15s"), ValueKind::Time(Period::millis(0), HOUR),
@@ -106,7 +106,7 @@ impl Section for Settings {
         set("serverless.orphans.one_auth", Nothing, ValueKind::Path,
             "The file with `user:password` of a user who sees the runtimes of all users."),
         set("serverless.orphans.every", Is("10m"), ValueKind::Time(SECOND, DAY),
-            "How often the engine looks for them."),
+            "How often the engine looks for orphans."),
         set("serverless.orphans.older_than", Is("1h"), ValueKind::Time(Period::minutes(1), YEAR),
             "How old something must be to count as lost."),
     ];

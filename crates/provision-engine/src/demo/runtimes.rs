@@ -143,7 +143,8 @@ async fn accepted(request: RequestBuilder, runtime: &DemoRuntime, expected: Endi
     let answer = said(request).await?;
     let (status, text) = (answer.status(), answer.text().await?);
     ensure!(status == StatusCode::ACCEPTED, "the broker answers {status} about {}: {text}", runtime.name);
-    let accepted: Accepted = serde_json::from_str(&text).context("the broker says something strange")?;
+    let accepted: Accepted =
+        serde_json::from_str(&text).context("the answer of the broker is not readable")?;
     let id = accepted.operation.context("the broker names no operation")?;
     Ok(DemoPart::new(runtime.name, OperationId(id.parse()?), expected))
 }

@@ -73,7 +73,7 @@ fn with_no_configuration_at_all_the_demonstration_works() {
     place.expect(0, &["operations", "submit", "demo.hello", "--wait"]);
     let id = place.submit(&["--param", "wait_ms=600000"]);
     place.wait_for_phase(&id, "waiting");
-    assert!(place.expect(0, &["explain", &id]).out.contains("resting for 600000 ms"));
+    assert!(place.expect(0, &["explain", &id]).out.contains("waiting for 600000 ms"));
     place.expect(0, &["operations", "cancel", &id, "--wait"]);
     assert_eq!(place.phase(&id), "cancelled");
     let ended = server.stop();

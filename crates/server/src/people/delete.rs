@@ -16,7 +16,7 @@ use crate::principal::Principal;
 use crate::query::Name;
 use crate::sandbox_access::check_change;
 
-/// Removes a user, and ends the sessions that began with the password.
+/// Deletes a user, and ends the sessions that began with the password.
 #[utoipa::path(
     delete, path = "/users/{name}", tag = "access", operation_id = "delete_user",
     params(("name" = String, Path, description = "The name of the user.")),
@@ -34,7 +34,7 @@ pub(crate) async fn delete_user(
     Name(name): Name,
 ) -> Result<impl IntoResponse, Failure> {
     if principal.name == name && principal.proof.kind() == ProofKind::Password {
-        let detail = format!("you are {name:?}; ask another admin to remove you");
+        let detail = format!("you are {name:?}; ask another admin to delete you");
         return Err(Failure::new(Code::NotYourself, detail));
     }
     check_change(&principal, &name)?;

@@ -123,7 +123,7 @@ pub(super) fn run(args: &InitArgs) -> Result<Exit> {
         files.push((dir.join(template.path), text, 0o644));
     }
     if let Some((path, ..)) = files.iter().find(|(path, ..)| path.exists()) {
-        bail!("{} is there already; choose another folder with --dir", path.display());
+        bail!("{} already exists; choose another folder with --dir", path.display());
     }
     for (path, text, mode) in &files {
         write(path, text, *mode).with_context(|| format!("cannot write {}", path.display()))?;

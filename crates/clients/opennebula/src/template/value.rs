@@ -22,17 +22,17 @@ enum Author {
 /// Why a value cannot be carried. Never quotes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Unfit {
-    #[error("it has a control character or another one that cannot be written; take it out")]
+    #[error("it has a control character or another one that cannot be written; remove it")]
     Character,
     #[error("it has ]]>, at which OpenNebula stops reading; write it in another way")]
     CdataEnd,
-    #[error("it ends with a backslash, which would take the closing quote with it; take it away")]
+    #[error("it ends with a backslash, which would take the closing quote with it; remove it")]
     Backslash,
-    #[error("it has a $, which OneFlow would replace by something else; take it out")]
+    #[error("it has a $, which OneFlow would replace by something else; remove it")]
     Dollar,
-    #[error("it has a line that begins with APPEND, which OneFlow would obey; write it in another way")]
+    #[error("it has a line that begins with APPEND, which OneFlow would interpret; write it in another way")]
     Append,
-    #[error("it has a line break, which OneFlow 7 turns into a comma; take it out")]
+    #[error("it has a line break, which OneFlow 7 turns into a comma; remove it")]
     LineBreak,
     #[error("its name has other characters than capital letters, digits and underscores")]
     Name,

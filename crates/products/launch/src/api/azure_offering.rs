@@ -27,7 +27,7 @@ const CORS: [(HeaderName, &str); 4] = [
 const SCHEMA: &str =
     "https://schema.management.azure.com/schemas/2019-08-01/subscriptionDeploymentTemplate.json#";
 const API_VERSION: &str = "2022-10-01";
-/// The built-in role that may make machines.
+/// The built-in role that may make instances.
 const CONTRIBUTOR: &str = "b24988ac-6180-42a0-ab88-20f7382dd24c";
 const DEFINITIONS: &str = "Microsoft.ManagedServices/registrationDefinitions";
 const ASSIGNMENTS: &str = "Microsoft.ManagedServices/registrationAssignments";

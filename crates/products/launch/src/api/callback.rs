@@ -85,7 +85,7 @@ fn received(outcome: Result<image_events::EventResult, ImageEventError>) -> Resu
         Ok(_) => Ok(StatusCode::ACCEPTED),
         Err(error) => {
             tracing::warn!(%error, "image callback not processed");
-            Err(error::unavailable("it cannot be taken now"))
+            Err(error::unavailable("the callback cannot be saved now"))
         }
     }
 }

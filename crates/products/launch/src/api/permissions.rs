@@ -50,7 +50,7 @@ pub(crate) async fn granted(
     let asked = timeout(shared.app.settings.request_timeout, rbac.of(identity_header)).await;
     let permissions = asked.unwrap_or_else(|_| Err("it took too long".into())).map_err(|error| {
         warn!(error, "RBAC lookup failed");
-        error::unavailable("it cannot be found out now what you may do").hint("try again in a moment")
+        error::unavailable("your permissions cannot be looked up now").hint("try again in a moment")
     })?;
     let permissions = distinct(permissions);
     shared.granted.keep(key, Arc::clone(&permissions), now, *permissions_last);

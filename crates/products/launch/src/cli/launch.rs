@@ -42,15 +42,16 @@ Examples:
   provision-engine launch
   provision-engine launch --image ami-0123456789abcdef0 --source 7 --type t3.small \\
       --key ~/.ssh/id_ed25519.pub --count 2 --wait
-  provision-engine launch --distribution rhel-9 --package nginx --source 7 --type t3.small --key mine
+  provision-engine launch --distribution rhel-9 --package nginx --source 7 --type t3.small \\
+      --key mine
   provision-engine launch --provider gcp --image projects/P/global/images/web --source 8 \\
       --region us-central1-a --type e2-medium --key mine
   provision-engine launch --build request.yaml --deferred
   provision-engine launch -f launch.yaml --idempotency-key order-17
 
 On a terminal it asks for what is missing and shows the progress of the launch. Elsewhere it
-asks nothing, and waits only with --wait. Ctrl-C while it waits closes the window: the
-launch goes on, unless its profile says otherwise.";
+asks nothing, and waits only with --wait. Ctrl-C stops waiting: the launch
+continues, unless its profile has detach=cancel.";
 
 /// Build an image if need be, launch it, and print how to log in
 #[derive(Debug, Args)]

@@ -18,7 +18,7 @@ use app::prompt::is_meant;
 
 /// The most that is asked for in one call.
 const PAGE_MAX: usize = 200;
-/// A secret belongs to the environment or into a file, because everybody on the machine can see a command line.
+/// A secret belongs to the environment or into a file, because all users of the host can see a command line.
 const SECRET: &str = "AWS_SECRET_ACCESS_KEY";
 
 const EXAMPLES: &str = "\

@@ -106,7 +106,7 @@ pub async fn from_event(
         return Ok(EventResult::Ignored("the sender belongs to another organisation than the event"));
     }
     if event.is_under_way {
-        return Ok(EventResult::Ignored("the build goes on"));
+        return Ok(EventResult::Ignored("the build is still running"));
     }
     match event.about {
         BuildStatusKind::Launch(launch) => image_ready(engine, launch).await,

@@ -137,6 +137,6 @@ fn over() -> LaunchApiError {
 }
 
 fn internal(error: &str) -> LaunchApiError {
-    tracing::error!(error, "parameters could not be taken");
-    LaunchApiError::new(Code::Internal, "the parameters could not be taken; the reason is in the log")
+    tracing::error!(error, "saving launch parameters failed");
+    LaunchApiError::new(Code::Internal, "the parameters could not be saved; the reason is in the log")
 }

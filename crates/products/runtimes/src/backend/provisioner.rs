@@ -238,7 +238,7 @@ impl Backend for ProvisionerBackend {
         let url = known.labels.get(DASHBOARD_LABEL).and_then(Value::as_str);
         Ok(match url.filter(|url| url.starts_with("https://")) {
             Some(url) => DashboardState::At(url.to_owned()),
-            None => DashboardState::NotYet("the runtime has not told its dashboard's address yet"),
+            None => DashboardState::NotYet("the address of the runtime's dashboard is not known yet"),
         })
     }
 }

@@ -23,7 +23,7 @@ const API_VERSION: &str = "2.17";
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Broker options")]
 pub(crate) struct BrokerArgs {
-    /// Any service broker; else the one of this machine's server
+    /// Any service broker; else that of the local server
     #[arg(
         long,
         global = true,
@@ -32,7 +32,7 @@ pub(crate) struct BrokerArgs {
         hide_env_values = true
     )]
     broker_url: Option<String>,
-    /// Who we are to the broker
+    /// The user at the broker
     #[arg(
         long,
         global = true,

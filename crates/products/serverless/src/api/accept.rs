@@ -32,7 +32,7 @@ impl ServerlessShared {
             // The text may repeat what was sent.
             Err(SubmitError::Invalid(_) | SubmitError::UnknownWorkflow { .. }) => {
                 warn!(workflow = W::KIND, "the engine rejected a request that the serverless API accepted");
-                Err(broken("the engine does not accept an operation"))
+                Err(broken("the engine accepted no operation"))
             }
         }
     }

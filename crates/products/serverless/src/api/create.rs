@@ -137,4 +137,4 @@ async fn give_up(shared: &ServerlessShared, id: OperationId) {
     }
 }
 
-const GIVEN_UP: &str = "the caller was told that it takes too long";
+const GIVEN_UP: &str = "the request timed out";

@@ -113,7 +113,7 @@ pub(crate) fn busy(doing: String) -> Failure {
 
 /// It goes on by itself, and this is where.
 pub(crate) fn takes_long(title: &str, operation: OperationId) -> Failure {
-    let text = format!("it takes longer than expected and goes on; look at {}", path_of(operation));
+    let text = format!("it takes longer than expected and continues; look at {}", path_of(operation));
     accepted(StatusCode::GATEWAY_TIMEOUT, title, text, operation)
 }
 

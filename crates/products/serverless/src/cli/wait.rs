@@ -20,7 +20,7 @@ const LIMIT: Period = Period::minutes(5);
 
 #[derive(Debug, Args)]
 pub(super) struct WaitArgs {
-    /// Wait until it is done; exit code 3 when it ends in trouble
+    /// Wait until it is done; exit code 3 when it fails
     #[arg(long, short)]
     pub(super) wait: bool,
     #[command(flatten)]

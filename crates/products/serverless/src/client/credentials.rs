@@ -75,7 +75,7 @@ impl OpenNebulaArgs {
         match home.filter(|file| file.exists()) {
             Some(file) => read_one_auth(file),
             None => bail!(
-                "who asks? Give --user and --password-file, or let ONE_AUTH name a file with user:password"
+                "no user of OpenNebula: give --user and --password-file, or let ONE_AUTH name a file with user:password"
             ),
         }
     }

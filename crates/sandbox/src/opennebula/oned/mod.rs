@@ -93,7 +93,7 @@ impl OpenNebula {
         Ok(match replied {
             Ok(reply) => reply,
             Err(call_error) => {
-                debug!(method, errno = call_error.errno, "oned refuses");
+                debug!(method, errno = call_error.errno, "oned call refused");
                 error_to_xml(&call_error, &method)
             }
         })

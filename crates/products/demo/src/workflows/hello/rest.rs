@@ -36,6 +36,6 @@ impl Step<Hello> for Rest {
         if now >= until {
             return done();
         }
-        wait(until.since(now), format!("resting for {} ms, as asked", op.params.wait_ms))
+        wait(until.since(now), format!("waiting for {} ms, as requested", op.params.wait_ms))
     }
 }

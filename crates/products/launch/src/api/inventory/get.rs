@@ -28,9 +28,9 @@ pub(in crate::api) async fn get_instance(
     Name(id): Name,
 ) -> Result<Json<InventoryInstance>, Failure> {
     let (launches, engine, who) = (&shared.api_parts.launches, &shared.app.engine, &principal.owner);
-    let machine = termination::find(engine, who, &id).await?;
-    let item = inventory::one(launches, engine, who, machine.row(), &id).await?;
+    let instance = termination::find(engine, who, &id).await?;
+    let item = inventory::one(launches, engine, who, instance.row(), &id).await?;
     let item = InventoryItem::from(item.ok_or_else(|| error::not_found("instance"))?);
-    let standing = termination::standing(engine, &machine).await?;
-    Ok(Json(InventoryInstance { item, termination: Termination::of(&machine, standing) }))
+    let standing = termination::standing(engine, &instance).await?;
+    Ok(Json(InventoryInstance { item, termination: Termination::of(&instance, standing) }))
 }

@@ -27,17 +27,17 @@ pub(in crate::api) async fn terminate_instance(
     principal: TenantPrincipal,
     Name(id): Name,
 ) -> Result<(StatusCode, Json<Termination>), Failure> {
-    let machine = termination::find(&shared.app.engine, &principal.owner, &id).await?;
-    principal.must(&format!("{RESERVATION}.{}", machine.provider()), Verb::Control)?;
-    Ok((StatusCode::ACCEPTED, Json(ask(&shared, &principal, &machine).await?)))
+    let instance = termination::find(&shared.app.engine, &principal.owner, &id).await?;
+    principal.must(&format!("{RESERVATION}.{}", instance.provider()), Verb::Control)?;
+    Ok((StatusCode::ACCEPTED, Json(ask(&shared, &principal, &instance).await?)))
 }
 
-/// Asks for the end of one machine.
+/// Asks for the end of one instance.
 pub(in crate::api) async fn ask(
     shared: &LaunchShared,
     principal: &TenantPrincipal,
-    machine: &TerminatedInstance,
+    instance: &TerminatedInstance,
 ) -> Result<Termination, Failure> {
-    let standing = termination::ask(&shared.app.engine, &principal.owner, machine).await?;
-    Termination::of(machine, standing).ok_or_else(Failure::internal)
+    let standing = termination::ask(&shared.app.engine, &principal.owner, instance).await?;
+    Termination::of(instance, standing).ok_or_else(Failure::internal)
 }

@@ -37,7 +37,7 @@ pub struct Terminations {
 impl Termination {
     /// Nothing where it was not requested.
     pub(in crate::api) fn of(
-        machine: &TerminatedInstance,
+        instance: &TerminatedInstance,
         standing: TerminationProgress,
     ) -> Option<Termination> {
         let (state, operation, error) = match standing {
@@ -47,8 +47,8 @@ impl Termination {
             TerminationProgress::Failed(error) => ("failed", None, Some(error)),
         };
         Some(Termination {
-            instance_id: machine.instance_id.clone(),
-            launch_id: machine.launch(),
+            instance_id: instance.instance_id.clone(),
+            launch_id: instance.launch(),
             state: state.to_owned(),
             operation_id: operation.map(|operation| operation.to_string()),
             error,

@@ -37,8 +37,8 @@ pub(in crate::api) async fn terminate_launch(
     let row = shared.app.engine.resource(&LaunchRecord::resource(launch)).await?;
     let row = row.ok_or_else(|| error::not_found("launch"))?;
     let mut data = Vec::new();
-    for machine in termination::machines(&row)? {
-        data.push(terminate::ask(&shared, &principal, &machine).await?);
+    for instance in termination::instances(&row)? {
+        data.push(terminate::ask(&shared, &principal, &instance).await?);
     }
     Ok((StatusCode::ACCEPTED, about(&launch), Json(Terminations { data })))
 }

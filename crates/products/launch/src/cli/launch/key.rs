@@ -99,7 +99,7 @@ fn at_home(path: &str) -> PathBuf {
     }
 }
 
-/// The keys of the person at this machine that the provider takes, the best one first.
+/// The keys of the user on this host that the provider takes, the best one first.
 pub(super) fn own(provider: &str) -> Vec<PathBuf> {
     let provider = provider.parse::<ProviderKind>();
     let is_taken = |kind| provider.as_ref().map_or(true, |provider| (provider.spec().keys.accepts)(kind));

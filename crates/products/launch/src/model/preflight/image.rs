@@ -90,7 +90,7 @@ impl ImageFacts {
         if compose.status == BuildStatus::Failure {
             let why = compose.error.as_deref().unwrap_or("no reason is given");
             return Err(
-                Flaw::new("image_id", format!("this image could not be built: {why}")).hint("build it anew")
+                Flaw::new("image_id", format!("this image could not be built: {why}")).hint("build it again")
             );
         }
         let fitting = provider.spec().build.image_types;

@@ -105,7 +105,7 @@ impl From<SourceError> for LaunchApiError {
                 tracing::error!(%error, "source not usable");
                 LaunchApiError::new(Code::SourceLocked, "the access of this source cannot be opened")
                     .at("source_id")
-                    .hint("put the key back that sealed it, or make the source anew")
+                    .hint("put the key back that sealed it, or create the source again")
             }
         }
     }

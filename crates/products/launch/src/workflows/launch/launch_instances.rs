@@ -250,7 +250,7 @@ impl LaunchInstances {
             kind: "instance".into(),
             id,
             region: region.clone(),
-            note: format!("{what}: {error}; let the role do that and retry, or do it by hand"),
+            note: format!("{what}: {error}; allow the role to do that and retry, or do it manually"),
         };
         let known: Vec<Leftover> = alive
             .map(|tracked| leftover(tracked.instance.id.clone(), "it could not be terminated"))

@@ -67,7 +67,7 @@ pub(crate) fn leftovers(op: &Operation<Launch>, parts: &[Part], error: &CloudErr
         kind: kind.to_owned(),
         id,
         region: region.clone(),
-        note: format!("{what}: {error}; let us do that and retry, or do it by hand"),
+        note: format!("{what}: {error}; allow the engine to do that and retry, or do it manually"),
     };
     if parts.is_empty() {
         let id = format!("{LAUNCH_TAG}={}", launch_tag(op));

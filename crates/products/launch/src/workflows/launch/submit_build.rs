@@ -170,7 +170,7 @@ impl Step<Launch> for SubmitBuild {
         let compose = build.compose;
         op.state.warn(match build.status.as_str() {
             "success" | "failure" => format!("the build {compose} was over; its image is not deleted"),
-            _ => format!("the build {compose} cannot be stopped and goes on"),
+            _ => format!("the build {compose} cannot be stopped and continues"),
         });
         if hides { self.hide(op, compose).await } else { done() }
     }

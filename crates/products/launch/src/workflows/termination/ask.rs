@@ -109,7 +109,7 @@ pub async fn find(
 }
 
 /// All instances of a launch. One that is under way is not asked for them.
-pub fn machines(row: &ResourceRow) -> Result<Vec<TerminatedInstance>, LaunchApiError> {
+pub fn instances(row: &ResourceRow) -> Result<Vec<TerminatedInstance>, LaunchApiError> {
     let record: LaunchRecord = numbers::read(row)?;
     check(row, &record)?;
     let ids = record.state.instances.iter().map(|tracked| tracked.instance.id.clone());
@@ -122,15 +122,15 @@ pub fn machines(row: &ResourceRow) -> Result<Vec<TerminatedInstance>, LaunchApiE
 pub async fn ask(
     engine: &Engine,
     who: &LaunchOwner,
-    machine: &TerminatedInstance,
+    instance: &TerminatedInstance,
 ) -> Result<TerminationProgress, LaunchApiError> {
-    if machine.is_terminated() {
+    if instance.is_terminated() {
         return Ok(TerminationProgress::Terminated);
     }
-    check(&machine.row, &machine.record)?;
-    let name = machine.resource();
-    let (tenant, by, params) = (who.tenant(), who.name(), machine.params(who)?);
-    let record_update = Termination::new(machine.launch(), &machine.instance_id).record_update();
+    check(&instance.row, &instance.record)?;
+    let name = instance.resource();
+    let (tenant, by, params) = (who.tenant(), who.name(), instance.params(who)?);
+    let record_update = Termination::new(instance.launch(), &instance.instance_id).record_update();
     let record_update = record_update.map_err(|error| internal(&error))?;
     for _ in 0..LOOKS_MAX {
         let row = engine.resource(&name).await?;
@@ -141,7 +141,7 @@ pub async fn ask(
         match engine
             .submit(Submission {
                 resource: Some(&name),
-                name: Some(&machine.instance_id),
+                name: Some(&instance.instance_id),
                 along,
                 ..instance_request
             })
@@ -159,12 +159,12 @@ pub async fn ask(
 /// How far it is.
 pub async fn standing(
     engine: &Engine,
-    machine: &TerminatedInstance,
+    instance: &TerminatedInstance,
 ) -> Result<TerminationProgress, LaunchApiError> {
-    if machine.is_terminated() {
+    if instance.is_terminated() {
         return Ok(TerminationProgress::Terminated);
     }
-    let Some(row) = engine.resource(&machine.resource()).await? else {
+    let Some(row) = engine.resource(&instance.resource()).await? else {
         return Ok(TerminationProgress::Untouched);
     };
     let record: Termination = numbers::read(&row)?;

@@ -14,7 +14,7 @@ use engine::store::RecordUpdate;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-pub use self::ask::{TerminatedInstance, TerminationProgress, ask, find, machines, standing};
+pub use self::ask::{TerminatedInstance, TerminationProgress, ask, find, instances, standing};
 pub use self::record::Termination;
 use crate::model::Launches;
 use crate::model::params::{LaunchOwner, provider_schema};

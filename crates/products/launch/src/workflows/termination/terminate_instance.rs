@@ -12,7 +12,7 @@ pub(crate) struct TerminateInstance {
     launches: Arc<Launches>,
 }
 
-/// Since when the cloud does not know the machine.
+/// Since when the cloud does not know the instance.
 #[derive(Serialize, Deserialize)]
 struct MissingSince(Timestamp);
 
@@ -59,7 +59,7 @@ impl Step<Terminate> for TerminateInstance {
         let source = &params.source_id;
         let Some(account) = self.launches.accounts.get(&params.owner, source).await? else {
             return fail(format!(
-                "source {source} does not exist any longer; make it again, or terminate the instance by hand"
+                "source {source} does not exist any longer; create it again, or terminate the instance in the cloud"
             ));
         };
         let session = op.id.to_string();

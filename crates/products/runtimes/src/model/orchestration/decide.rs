@@ -72,7 +72,7 @@ pub fn next_state(record: &OrchestrationRecord, counts: &Counts) -> Option<(Orch
         OrchestrationState::InProgress if counts.pending == 0 => Some(ended(counts)),
         OrchestrationState::InProgress if has_too_many_failures(record) => {
             let text = format!(
-                "stopped after {}; {} not begun. Retry goes on with all that are left",
+                "stopped after {}; {} not begun. Retry continues with all that are left",
                 if record.failures == 1 {
                     "1 failure".to_owned()
                 } else {

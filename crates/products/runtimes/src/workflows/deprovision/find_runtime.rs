@@ -74,7 +74,7 @@ impl Step<Deprovision> for FindRuntime {
         }
         let left = asked_at.plus(self.runtimes.settle).since(op.now());
         if left > Duration::ZERO {
-            return wait(left, "the Provisioner did not answer; its Director may still hear of the runtime");
+            return wait(left, "the Provisioner did not answer; the Director may still register the runtime");
         }
         done()
     }
