@@ -332,3 +332,30 @@ fn no_file_holds_a_private_key() {
     }
     check("no file holds a private key", &broken);
 }
+
+/// Pages that say where things are in the code.
+const MAPS: [&str; 5] = [
+    "ARCHITECTURE.md",
+    "CONTRIBUTING.md",
+    "docs/design/products.md",
+    "docs/design/saving.md",
+    "docs/design/testing.md",
+];
+
+#[test]
+fn every_source_file_that_a_page_names_exists() {
+    let sources: Vec<String> = files(".rs").into_iter().map(|(path, _)| format!("/{path}")).collect();
+    let mut broken = Vec::new();
+    for map in MAPS {
+        let text = fs::read_to_string(root().join(map)).unwrap();
+        for name in text.split('`').skip(1).step_by(2).filter(|name| name.ends_with(".rs")) {
+            // Names with a choice or a placeholder stand for several files.
+            let is_one = !name.contains(['{', '<', ' ', '*']);
+            let end = format!("/{}", name.replacen("pe/", "provision-engine/", 1));
+            if is_one && !sources.iter().any(|source| source.ends_with(&end)) {
+                broken.push(format!("{map}: {name}"));
+            }
+        }
+    }
+    check("every source file that a page names exists", &broken);
+}
