@@ -29,6 +29,7 @@ use crate::client;
 use crate::commands::Commands;
 use crate::config::{ConfigError, Warning};
 use crate::exit::{Exit, TimedOut, UsageError};
+use crate::hint;
 use crate::output::{BrokenPipe, note};
 
 /// The commands before those of products: the server, and what all operations have in common.
@@ -78,7 +79,7 @@ pub fn report(error: &anyhow::Error) -> Exit {
         note(format!("error: the configuration cannot be used\n{}", indented(&problems.to_string())));
         return Exit::ERROR;
     }
-    note(format!("error: {error:#}"));
+    note(format!("error: {}", hint::in_text(&format!("{error:#}"))));
     if let Some(call) = error.downcast_ref::<CallError>() {
         if let Some(more) = client::more(call) {
             note(indented(&more));

@@ -22,7 +22,9 @@ impl Call {
     }
 
     fn with(&self, words: &str) -> String {
-        let flags = self.flags.iter().map(|(flag, value)| format!(" {flag} {}", quoted(value)));
+        let is_new = |(flag, _): &&(&str, String)| !words.split(' ').any(|word| word == *flag);
+        let flags =
+            self.flags.iter().filter(is_new).map(|(flag, value)| format!(" {flag} {}", quoted(value)));
         format!("{} {words}{}", self.name, flags.collect::<String>())
     }
 }
@@ -79,6 +81,9 @@ mod tests {
             call.with("explain ID"),
             "provision-engine explain ID --data-dir '/tmp/my data' --context prod"
         );
+        // A text may have a command that has them already.
+        let whole = call.with("explain ID");
+        assert_eq!(call.with(whole.trim_start_matches("provision-engine ")), whole);
         assert_eq!(quoted("it's"), r"'it'\''s'");
     }
 
