@@ -1,5 +1,7 @@
 //! A user at a browser: looks, clicks, types, and waits until a page says what it should.
 
+use std::cell::Cell;
+
 use serde_json::{Value, json};
 
 use crate::browser::Browser;
@@ -10,11 +12,12 @@ use crate::wire::{DriverErrorBody, Element};
 pub(crate) struct PageDriver {
     browser: Option<Browser>,
     url: String,
+    clicks: Cell<u32>,
 }
 
 impl PageDriver {
     pub(crate) fn new(url: &str) -> PageDriver {
-        PageDriver { browser: Some(Browser::take()), url: url.to_owned() }
+        PageDriver { browser: Some(Browser::take()), url: url.to_owned(), clicks: Cell::new(0) }
     }
 
     pub(crate) fn browser(&self) -> &Browser {
@@ -164,14 +167,21 @@ impl PageDriver {
         self.browser().wire.post("/execute/sync", &json!({ "script": text, "args": arguments }))
     }
 
+    /// How often the user has clicked.
+    pub(crate) fn clicks(&self) -> u32 {
+        self.clicks.get()
+    }
+
     #[track_caller]
     pub(crate) fn click(&self, css: &str) {
+        self.clicks.set(self.clicks.get() + 1);
         self.touch(css, |element| self.browser().wire.post(&element.path("click"), &json!({})).map(drop));
     }
 
     /// The one that says so, among those that are meant.
     #[track_caller]
     pub(crate) fn click_on(&self, css: &str, words: &str) {
+        self.clicks.set(self.clicks.get() + 1);
         let pick = "return [...document.querySelectorAll(arguments[0])]
             .find(one => one.innerText.replace(/\\s+/g, ' ').trim().includes(arguments[1])) || null";
         self.patiently(&format!("{css} {words:?}"), || {

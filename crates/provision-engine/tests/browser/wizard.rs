@@ -79,12 +79,14 @@ fn what_is_wrong_is_said_where_it_is_and_nothing_is_lost() {
 }
 
 #[test]
-fn three_clicks_lead_from_home_to_a_launch() {
+fn four_clicks_lead_from_the_address_of_the_console_to_a_running_instance() {
     let fixture = quick_engine();
     let key = json!({ "name": "mine", "body": KEY });
     fixture.api(Method::POST, "/api/provisioning/v1/pubkeys", Some(&key));
     let page_driver = PageDriver::new(&fixture.url);
-    page_driver.sign_in(&fixture.token);
+    page_driver.go("/");
+    let (name, password) = fixture.first_user();
+    page_driver.type_password(&name, &password);
     page_driver.click_on("main a", "Build and launch");
     page_driver.until_text("#summary", "t3.small");
     page_driver.click_on("#wizard button", "Review and launch");
@@ -92,6 +94,7 @@ fn three_clicks_lead_from_home_to_a_launch() {
     page_driver.click(ONWARD);
     until_launched(&page_driver);
     until_machines_run(&fixture, &page_driver, "The instance is running");
+    assert_eq!(page_driver.clicks(), 4, "sign in, build and launch, review, launch");
 }
 
 #[test]
