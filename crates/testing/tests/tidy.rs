@@ -348,7 +348,8 @@ fn every_source_file_that_a_page_names_exists() {
     let mut broken = Vec::new();
     for map in MAPS {
         let text = fs::read_to_string(root().join(map)).unwrap();
-        for name in text.split('`').skip(1).step_by(2).filter(|name| name.ends_with(".rs")) {
+        let is_source = |name: &&str| Path::new(name).extension().is_some_and(|end| end == "rs");
+        for name in text.split('`').skip(1).step_by(2).filter(is_source) {
             // Names with a choice or a placeholder stand for several files.
             let is_one = !name.contains(['{', '<', ' ', '*']);
             let end = format!("/{}", name.replacen("pe/", "provision-engine/", 1));

@@ -69,12 +69,11 @@ impl SchemaField {
             found.and_then(Value::as_str).unwrap_or_default().to_owned()
         };
         let kind = FieldKind::of(name, schema, depth);
-        let (title, mut hint) = (text("title"), text("description"));
+        let (title, description) = (text("title"), text("description"));
         let limits = kind.limits();
-        if !limits.is_empty() {
-            let end = if hint.is_empty() || hint.ends_with('.') { "" } else { "." };
-            hint = format!("{hint}{end} {limits}").trim_start().to_owned();
-        }
+        let end =
+            if limits.is_empty() || description.is_empty() || description.ends_with('.') { "" } else { "." };
+        let hint = format!("{description}{end} {limits}").trim().to_owned();
         let label = if title.is_empty() { spaced(key) } else { title };
         let value = schema.get("default").map(|value| kind.shown(value)).unwrap_or_default();
         SchemaField { name: name.to_owned(), label, hint, required, is_secret, kind, value, error: None }

@@ -182,7 +182,7 @@ fn every_page_of_the_wizard_speaks_the_words_of_google() {
     page_driver.fill("#project_id", "my-project");
     look(&page_driver, "accounts-google");
     page_driver.click_on("main button", "Create account");
-    until("the account", || page_driver.text("main").contains("Account mine saved").then_some(()));
+    until("the account", || page_driver.text("main").contains("Account mine created").then_some(()));
 }
 
 /// A cloud is chosen and launched in without a script, too.

@@ -92,6 +92,6 @@ fn a_key_file_is_kept_for_later_launches() {
     choose_file(&page_driver, "#file", &fixture.place, "mine.pub");
     page_driver.until_text("#body-said .field-good", "SHA256:");
     page_driver.click_on("main form button", "Create public key");
-    page_driver.until_text(".flash.good", "Public key mine saved.");
+    page_driver.until_text(".flash.good", "Public key mine created.");
     look(&page_driver, "keys-kept");
 }

@@ -40,7 +40,7 @@ fn the_keyboard_is_enough_from_signing_in_to_cancelling() {
     page_driver.press(ENTER);
     until("the filter in the address", || page_driver.path().contains("phase=waiting").then_some(()));
     page_driver.until_text("#rows", "demo.hello");
-    page_driver.tab_to("a demo.hello");
+    page_driver.tab_to("a Ada");
     page_driver.press(ENTER);
     page_driver.until_path(&format!("/console/operations/{id}"));
     page_driver.until_live();

@@ -357,12 +357,12 @@ fn only_our_own_broker_has_a_list() {
     };
     let pages = || {
         [
-            say(200, json!({"data": [item("a")], "next": "c1"})),
-            say(200, json!({"data": [item("b")], "next": null})),
+            say(200, json!({"data": [item("b")], "next": "c1"})),
+            say(200, json!({"data": [item("a")], "next": null})),
         ]
     };
     broker.says("GET /runtimes", pages());
-    assert_eq!(broker.expect(0, &["instances", "list", "-o", "name"]).out, "b\na\n", "newest first");
+    assert_eq!(broker.expect(0, &["instances", "list", "-o", "name"]).out, "b\na\n", "as the server has them");
     broker.received("GET /runtimes", |received| assert_eq!(received.query, "page_size=100&cursor=c1"));
     broker.says("GET /runtimes", pages());
     let first = broker.expect(0, &["instances", "list", "--limit", "1"]);
