@@ -94,7 +94,7 @@ impl SchemaForm {
         (!left.is_empty()).then(|| left.join("; "))
     }
 
-    /// Those that everybody sees at once.
+    /// Those that are shown at once.
     pub fn first(&self) -> impl Iterator<Item = &SchemaField> {
         self.fields.iter().filter(|field| field.required)
     }

@@ -36,7 +36,7 @@ fn without_deleted(name: &OsStr) -> &[u8] {
     name.strip_suffix(b" (deleted)").unwrap_or(name)
 }
 
-/// `PID (NAME) STATE …`, which everybody may read. The name may itself contain parentheses.
+/// `PID (NAME) STATE …`, which all users may read. The name may itself contain parentheses.
 fn stat_names(stat: &[u8], name: &OsStr) -> bool {
     let open = stat.iter().position(|byte| *byte == b'(');
     let close = stat.iter().rposition(|byte| *byte == b')');

@@ -59,7 +59,7 @@ pub struct ServeArgs {
     #[arg(long, value_name = "ADDR")]
     listen: Option<String>,
     /// The database, `postgres://…` or `sqlite:PATH`; else the file `engine.db` in the data directory
-    // A password belongs into the environment, because everybody on the machine can see a command line.
+    // A password belongs into the environment, because all users of the host can see a command line.
     #[arg(long, value_name = "URL")]
     database_url: Option<String>,
     /// Run the external systems of the demonstration in the same process

@@ -27,8 +27,8 @@ pub(super) fn bearers(config: &Config) -> Result<Option<Arc<dyn Bearers>>> {
     Ok(Some(Arc::new(oidc)))
 }
 
-/// Where people sign in: at the issuer that is configured, or else at that of the sandbox. There everybody on this
-/// machine is an admin with one click, so it is closed beside any system that is not the sandbox's.
+/// Where people sign in: at the issuer that is configured, or else at that of the sandbox. There every user of
+/// this host is an admin with one click, so it is closed beside any system that is not the sandbox's.
 pub(super) fn code_flow(config: &Config, sandbox: Option<&str>) -> Result<Option<Arc<CodeFlow>>> {
     let oidc = &config.identity.oidc;
     let (issuer, client_id, prefix) = match (&oidc.issuer, &oidc.client_id, sandbox) {

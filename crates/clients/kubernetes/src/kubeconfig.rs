@@ -92,7 +92,7 @@ struct UserEntry {
 }
 
 impl Kubeconfig {
-    /// Reads what stands in the text itself. What would run a program, read a file or trust everybody is
+    /// Reads what stands in the text itself. What would run a program, read a file or trust every server is
     /// refused. The error never quotes a secret.
     pub fn parse(yaml: &SecretString) -> Result<Kubeconfig, String> {
         let yaml = yaml.expose_secret();

@@ -43,7 +43,7 @@ pub struct OpenNebulaOptions {
     pub oned: String,
     /// Where OneFlow answers, without a path.
     pub oneflow: String,
-    /// How many calls each of the two gets at the same time. `oned` itself takes 15 from everybody.
+    /// How many calls each of the two gets at the same time. `oned` itself takes 15 from all clients together.
     pub connections: usize,
     /// After this time a call is given up. So long it may also wait for its turn.
     pub timeout: Duration,

@@ -362,7 +362,11 @@ fn only_our_own_broker_has_a_list() {
         ]
     };
     broker.says("GET /runtimes", pages());
-    assert_eq!(broker.expect(0, &["instances", "list", "-o", "name"]).out, "b\na\n", "as the server has them");
+    assert_eq!(
+        broker.expect(0, &["instances", "list", "-o", "name"]).out,
+        "b\na\n",
+        "as the server has them"
+    );
     broker.received("GET /runtimes", |received| assert_eq!(received.query, "page_size=100&cursor=c1"));
     broker.says("GET /runtimes", pages());
     let first = broker.expect(0, &["instances", "list", "--limit", "1"]);

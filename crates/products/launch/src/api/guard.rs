@@ -107,7 +107,8 @@ fn check(principal: &TenantPrincipal, right: &LaunchRight, path: &str) -> Result
         Needs::May(resource, verb) => principal.must(resource, verb),
         Needs::OursMay(resource, verb) => {
             let is_ours = principal.principal.proof.is_of_this_server();
-            let outsider = || error::forbidden("only a token of this server may change what everybody sees");
+            let outsider =
+                || error::forbidden("only a token of this server may change what all organisations see");
             if is_ours { principal.must(resource, verb) } else { Err(outsider()) }
         }
         Needs::MayLaunch(verb) => {

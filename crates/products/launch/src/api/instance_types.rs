@@ -65,7 +65,7 @@ pub(crate) async fn instance_types(
     Ok(TaggedDocument::new("instance-types", &types)?.answer(&headers, MAX_AGE))
 }
 
-/// Takes over the instance types that an account can have in a region, for everybody.
+/// Takes over the instance types that an account can have in a region, for all organisations.
 #[utoipa::path(
     post, path = "/instance_types/{PROVIDER}/refresh", tag = "catalogue", operation_id = "refresh_instance_types",
     params(

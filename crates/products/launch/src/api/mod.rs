@@ -126,7 +126,7 @@ pub struct LaunchApiParts {
     pub body_limit_bytes: usize,
 }
 
-/// What is running, for everybody to see.
+/// The build that is running, which all clients may see.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BuildInfo {
     pub version: String,

@@ -55,7 +55,7 @@ enum InstanceTypesCommand {
     Refresh(RefreshArgs),
 }
 
-/// Take over what an account can have in a region, for everybody
+/// Take over the instance types that an account can have in a region, for all organisations
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  provision-engine instance-types refresh --source 7 --region eu-west-1")]
 struct RefreshArgs {

@@ -11,7 +11,7 @@ use secrecy::SecretString;
 use crate::orphans::read_one_auth;
 use app::client::secret_in;
 
-/// The password belongs to the environment or into a file, because everybody on the machine can see a command line.
+/// The password belongs to the environment or into a file, because all users of the host can see a command line.
 const PASSWORD: &str = "PROVISION_ENGINE_ONE_PASSWORD";
 /// Where the tools of OpenNebula look, below the home directory.
 const ONE_AUTH: &str = ".one/one_auth";

@@ -13,7 +13,7 @@ use tokio::time::timeout;
 /// A cold start on a busy machine.
 const START_MAX: Duration = Duration::from_secs(120);
 pub(crate) const REGION: &str = "us-east-1";
-/// The account that moto gives to everybody whom it does not know.
+/// The account that moto gives to all whom it does not know.
 pub(crate) const ACCOUNT: &str = "123456789012";
 
 /// Where the programs of the Python environment are.
@@ -71,7 +71,7 @@ impl Moto {
         Moto { aws: Aws::new(&options).unwrap(), url, client: reqwest::Client::new(), _server: server }
     }
 
-    /// A call to EC2 that the driver does not make, in the account of everybody.
+    /// A call to EC2 that the driver does not make, in the account of all.
     pub(crate) async fn raw(&self, form: &str) -> String {
         let scope = format!("AKIARAW/20260301/{REGION}/ec2/aws4_request");
         let signed = format!("AWS4-HMAC-SHA256 Credential={scope}, SignedHeaders=host, Signature=none");
