@@ -48,6 +48,10 @@ async fn all_operations_are_shown_by_their_kind_where_they_are_wanted() {
     eventful(&old, "a").await;
     assert_eq!(first(&old, "").await["status"]["update"]["count"], 2, "all is the default there");
     assert!(first(&old, "?op_detail=last").await["status"].get("update").is_none());
+    eventful(&old, "b").await;
+    for (query, expect) in [("", "a"), ("?sort=-created_at", "b"), ("?sort=created_at", "a")] {
+        assert_eq!(first(&old, query).await["instanceID"], expect, "{query}");
+    }
 }
 
 #[tokio::test]

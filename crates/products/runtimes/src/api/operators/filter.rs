@@ -84,10 +84,12 @@ pub(crate) fn page_of(
     Ok(size)
 }
 
-/// In which order the page comes: the newest first unless `sort` says otherwise.
-pub(crate) fn order(query: &mut Query, wanted: &mut ResourceQuery) -> Result<(), Failure> {
+/// In which order the page comes, if `sort` says nothing: the newest first, but the oldest for clients of the Kyma
+/// Environment Broker.
+pub(crate) fn order(query: &mut Query, wanted: &mut ResourceQuery, compat_keb: bool) -> Result<(), Failure> {
     wanted.newest_first = match query.text("sort")?.as_deref() {
-        None | Some("-created_at") => true,
+        None => !compat_keb,
+        Some("-created_at") => true,
         Some("created_at") => false,
         Some(other) => return Err(not_allowed("sort", other, "created_at or -created_at")),
     };

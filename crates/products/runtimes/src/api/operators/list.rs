@@ -36,7 +36,7 @@ pub(crate) async fn list_runtimes(
     let mut wanted = filter::filters(&mut query)?;
     let details = Details::read(&mut query, app.compat_keb)?;
     let with_bindings = filter::flag(&mut query, "with_bindings")?.unwrap_or(false);
-    filter::order(&mut query, &mut wanted)?;
+    filter::order(&mut query, &mut wanted, app.compat_keb)?;
     let size = filter::page(&mut query, &mut wanted, SIZE_MAX)?;
     query.finish()?;
     if with_bindings {
