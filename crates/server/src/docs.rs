@@ -61,8 +61,7 @@ pub(crate) async fn index(State(app): State<Shared>) -> impl IntoResponse {
     params(("name" = String, Path, description = "The API, from the list.")),
     responses(
         (status = OK, body = String, content_type = "text/html", description = "The page."),
-        (status = NOT_FOUND, body = crate::wire::Problem, content_type = "application/problem+json",
-         description = "There is no such API: `not-found`."),
+        (status = NOT_FOUND, description = "There is no such API: `not-found`."),
     )
 )]
 pub(crate) async fn one(State(app): State<Shared>, Name(name): Name) -> Result<impl IntoResponse, Failure> {

@@ -33,8 +33,7 @@ pub(crate) async fn list_errors() -> impl IntoResponse {
     params(("code" = String, Path, description = "The `code` of a problem.")),
     responses(
         (status = OK, body = String, content_type = "text/markdown", description = "The page."),
-        (status = NOT_FOUND, body = crate::wire::Problem, content_type = "application/problem+json",
-         description = "There is no such code: `not-found`."),
+        (status = NOT_FOUND, description = "There is no such code: `not-found`."),
     )
 )]
 pub(crate) async fn show_error(Name(name): Name) -> Result<impl IntoResponse, Failure> {

@@ -32,8 +32,7 @@ pub(crate) async fn healthz() -> Json<Health> {
     get, path = "/readyz", tag = "service", operation_id = "readyz",
     responses(
         (status = OK, body = Health, description = "It can."),
-        (status = SERVICE_UNAVAILABLE, body = crate::wire::Problem, content_type = "application/problem+json",
-         description = "It cannot, with the reason: `not-ready`."),
+        (status = SERVICE_UNAVAILABLE, description = "It cannot, with the reason: `not-ready`."),
     )
 )]
 pub(crate) async fn readyz(State(app): State<Shared>) -> Result<Json<Health>, Failure> {

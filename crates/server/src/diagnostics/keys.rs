@@ -21,8 +21,7 @@ use crate::wire;
     params(("sealed" = Option<bool>, Query, description = "Count what each key sealed. This reads the whole database.")),
     responses(
         (status = OK, body = wire::KeyList, description = "Which keys there are, and which one seals."),
-        (status = NOT_FOUND, body = wire::Problem, content_type = "application/problem+json",
-         description = "This server does not keep them: `not-found`."),
+        (status = NOT_FOUND, description = "This server does not keep them: `not-found`."),
     )
 )]
 pub(crate) async fn list_keys(
@@ -41,8 +40,7 @@ pub(crate) async fn list_keys(
     post, path = "/keys/rotate", tag = "service", operation_id = "rotate_keys",
     responses(
         (status = OK, body = wire::KeyList, description = "The keys as they are now."),
-        (status = NOT_FOUND, body = wire::Problem, content_type = "application/problem+json",
-         description = "This server does not keep them: `not-found`."),
+        (status = NOT_FOUND, description = "This server does not keep them: `not-found`."),
     )
 )]
 pub(crate) async fn rotate_keys(State(app): State<Shared>) -> Result<impl IntoResponse, Failure> {

@@ -5,7 +5,7 @@ use axum::http::Method;
 use utoipa::openapi::path::{Operation, Parameter, ParameterBuilder, ParameterIn, PathItem};
 use utoipa::openapi::schema::{ObjectBuilder, Type};
 use utoipa::openapi::security::{SecurityRequirement, SecurityScheme};
-use utoipa::openapi::{Content, OpenApi, Ref, RefOr, Required, ResponseBuilder};
+use utoipa::openapi::{Content, OpenApi, Ref, RefOr, Required, Response};
 
 /// Names a way to prove an identity.
 pub fn add_scheme(api: &mut OpenApi, name: &str, scheme: SecurityScheme) {
@@ -37,12 +37,22 @@ pub fn secure(operation: &mut Operation, schemes: &[&str]) {
     operation.security = Some(schemes.iter().map(requirement).collect());
 }
 
-/// Errors that the operation does not describe itself.
+/// Errors that the operation does not describe itself. Every error, also those that it describes, is in the format of the
+/// API.
 pub fn add_errors<F: Format>(operation: &mut Operation, schema: &str, errors: &[(u16, &str)]) {
+    let responses = &mut operation.responses.responses;
     for (status, description) in errors {
-        let content = Content::new(Some(Ref::from_schema_name(schema)));
-        let response = ResponseBuilder::new().description(*description).content(F::CONTENT_TYPE, content);
-        operation.responses.responses.entry(status.to_string()).or_insert_with(|| response.build().into());
+        responses.entry(status.to_string()).or_insert_with(|| Response::new(*description).into());
+    }
+    for (status, response) in responses {
+        let is_error = status.starts_with(['4', '5']);
+        if let RefOr::T(response) = response
+            && is_error
+            && response.content.is_empty()
+        {
+            let content = Content::new(Some(Ref::from_schema_name(schema)));
+            response.content.insert(F::CONTENT_TYPE.to_owned(), content.into());
+        }
     }
 }
 

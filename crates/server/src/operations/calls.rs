@@ -20,8 +20,7 @@ use crate::wire;
     params(("name" = String, Path, description = "The name of the workflow.")),
     responses(
         (status = OK, body = wire::WorkflowCalls, description = "Every step of the plan, in its order."),
-        (status = NOT_FOUND, body = wire::Problem, content_type = "application/problem+json",
-         description = "There is none: `workflow-not-found`."),
+        (status = NOT_FOUND, description = "There is none: `workflow-not-found`."),
     )
 )]
 pub(crate) async fn get_workflow_calls(

@@ -27,8 +27,7 @@ const NEIGHBOURS_MAX: usize = 200;
     params(("id" = uuid::Uuid, Path, description = "The id of the operation.")),
     responses(
         (status = OK, body = wire::Explanation, description = "The reason."),
-        (status = NOT_FOUND, body = wire::Problem, content_type = "application/problem+json",
-         description = "There is none: `operation-not-found`."),
+        (status = NOT_FOUND, description = "There is none: `operation-not-found`."),
     )
 )]
 pub(crate) async fn explain_operation(

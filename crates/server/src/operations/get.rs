@@ -28,8 +28,7 @@ use crate::wire::{self, ToWire};
         (status = OK, body = wire::OperationDetail, description = "The operation.",
          headers(("etag" = String, description = "Changes whenever the answer does."))),
         (status = NOT_MODIFIED, description = "It is as the caller knows it."),
-        (status = NOT_FOUND, body = wire::Problem, content_type = "application/problem+json",
-         description = "There is none: `operation-not-found`."),
+        (status = NOT_FOUND, description = "There is none: `operation-not-found`."),
     )
 )]
 pub async fn get_operation(

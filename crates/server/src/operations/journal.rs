@@ -20,8 +20,7 @@ const LIMIT_MAX: u16 = 500;
     params(("id" = uuid::Uuid, Path, description = "The id of the operation."), wire::JournalQuery),
     responses(
         (status = OK, body = wire::JournalPage, description = "One page."),
-        (status = NOT_FOUND, body = wire::Problem, content_type = "application/problem+json",
-         description = "There is none: `operation-not-found`."),
+        (status = NOT_FOUND, description = "There is none: `operation-not-found`."),
     )
 )]
 pub(crate) async fn get_journal(

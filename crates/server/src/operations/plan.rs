@@ -36,8 +36,7 @@ pub(crate) async fn list_workflows(
     params(("name" = String, Path, description = "The name of the workflow.")),
     responses(
         (status = OK, body = wire::Workflow, description = "The plan."),
-        (status = NOT_FOUND, body = wire::Problem, content_type = "application/problem+json",
-         description = "There is none: `workflow-not-found`."),
+        (status = NOT_FOUND, description = "There is none: `workflow-not-found`."),
     )
 )]
 pub(crate) async fn get_workflow(

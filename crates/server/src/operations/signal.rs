@@ -26,8 +26,7 @@ const PAYLOAD_BYTES_MAX: usize = 64 * 1024;
     request_body(content = Option<Value>, description = "What the step gets to read."),
     responses(
         (status = ACCEPTED, body = wire::Signalled, description = "It is durable."),
-        (status = UNPROCESSABLE_ENTITY, body = wire::Problem, content_type = "application/problem+json",
-         description = "The key cannot be one: `invalid-command`."),
+        (status = UNPROCESSABLE_ENTITY, description = "The key cannot be one: `invalid-command`."),
     )
 )]
 pub(crate) async fn signal(

@@ -36,10 +36,8 @@ const PAYLOAD_BYTES_MAX: usize = 64 * 1024;
     request_body(content = Option<Value>, description = "What the step gets to read."),
     responses(
         (status = ACCEPTED, body = wire::Signalled, description = "It is durable."),
-        (status = NOT_FOUND, body = wire::Problem, content_type = "application/problem+json",
-         description = "There is none: `operation-not-found`."),
-        (status = CONFLICT, body = wire::Problem, content_type = "application/problem+json",
-         description = "Too many of this operation are unread: `too-many-signals`."),
+        (status = NOT_FOUND, description = "There is none: `operation-not-found`."),
+        (status = CONFLICT, description = "Too many of this operation are unread: `too-many-signals`."),
     )
 )]
 pub(crate) async fn signal_operation(

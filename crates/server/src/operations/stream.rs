@@ -45,9 +45,8 @@ const QUIET_MAX: u32 = 60;
     responses(
         (status = OK, body = wire::JournalEntry, content_type = "text/event-stream",
          description = "A stream of events."),
-        (status = NOT_FOUND, body = wire::Problem, content_type = "application/problem+json",
-         description = "There is none: `operation-not-found`."),
-        (status = SERVICE_UNAVAILABLE, body = wire::Problem, content_type = "application/problem+json",
+        (status = NOT_FOUND, description = "There is none: `operation-not-found`."),
+        (status = SERVICE_UNAVAILABLE,
          description = "`too-many-streams`, or no database: `database-unavailable`."),
     )
 )]

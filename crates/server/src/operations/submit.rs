@@ -37,9 +37,8 @@ use crate::wire::{self, ToWire};
         (status = OK, body = wire::Operation, description = "The operation that the same key started before.",
          headers(("location" = String, description = "The path of the operation."),
                  ("idempotency-replayed" = String, description = "`true`"))),
-        (status = CONFLICT, body = wire::Problem, content_type = "application/problem+json",
-         description = "Another operation has the resource: `resource-busy`."),
-        (status = UNPROCESSABLE_ENTITY, body = wire::Problem, content_type = "application/problem+json",
+        (status = CONFLICT, description = "Another operation has the resource: `resource-busy`."),
+        (status = UNPROCESSABLE_ENTITY,
          description = "`unknown-workflow`, `invalid-command` or `idempotency-key-reused`."),
     )
 )]

@@ -27,12 +27,9 @@ use crate::wire;
     request_body = wire::ChangeUser,
     responses(
         (status = OK, body = wire::User, description = "The user as it is now."),
-        (status = NOT_FOUND, body = wire::Problem, content_type = "application/problem+json",
-         description = "There is none: `user-not-found`."),
-        (status = CONFLICT, body = wire::Problem, content_type = "application/problem+json",
-         description = "No user would be an admin any more: `last-admin-user`."),
-        (status = UNPROCESSABLE_ENTITY, body = wire::Problem, content_type = "application/problem+json",
-         description = "The password is not good enough: `weak-password`."),
+        (status = NOT_FOUND, description = "There is none: `user-not-found`."),
+        (status = CONFLICT, description = "No user would be an admin any more: `last-admin-user`."),
+        (status = UNPROCESSABLE_ENTITY, description = "The password is not good enough: `weak-password`."),
     )
 )]
 pub(crate) async fn change_user(

@@ -27,10 +27,8 @@ use crate::wire::{self, ToWire};
     request_body = wire::NewUser,
     responses(
         (status = CREATED, body = wire::CreatedUser, description = "The user, and a made password this once."),
-        (status = CONFLICT, body = wire::Problem, content_type = "application/problem+json",
-         description = "The name is taken: `user-exists`."),
-        (status = UNPROCESSABLE_ENTITY, body = wire::Problem, content_type = "application/problem+json",
-         description = "The password is not good enough: `weak-password`."),
+        (status = CONFLICT, description = "The name is taken: `user-exists`."),
+        (status = UNPROCESSABLE_ENTITY, description = "The password is not good enough: `weak-password`."),
     )
 )]
 pub(crate) async fn create_user(

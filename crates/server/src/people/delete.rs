@@ -22,9 +22,8 @@ use crate::sandbox_access::check_change;
     params(("name" = String, Path, description = "The name of the user.")),
     responses(
         (status = NO_CONTENT, description = "It is gone."),
-        (status = NOT_FOUND, body = crate::wire::Problem, content_type = "application/problem+json",
-         description = "There is none: `user-not-found`."),
-        (status = CONFLICT, body = crate::wire::Problem, content_type = "application/problem+json",
+        (status = NOT_FOUND, description = "There is none: `user-not-found`."),
+        (status = CONFLICT,
          description = "It is you: `not-yourself`. Or no user would be an admin any more: `last-admin-user`."),
     )
 )]

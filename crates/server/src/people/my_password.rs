@@ -25,14 +25,11 @@ use crate::wire::{self, ToWire};
     request_body = wire::ChangePassword,
     responses(
         (status = NO_CONTENT, description = "It is changed."),
-        (status = FORBIDDEN, body = wire::Problem, content_type = "application/problem+json",
-         description = "The current password is another one: `wrong-password`."),
-        (status = CONFLICT, body = wire::Problem, content_type = "application/problem+json",
-         description = "You have no password here: `no-password`."),
-        (status = UNPROCESSABLE_ENTITY, body = wire::Problem, content_type = "application/problem+json",
+        (status = FORBIDDEN, description = "The current password is another one: `wrong-password`."),
+        (status = CONFLICT, description = "You have no password here: `no-password`."),
+        (status = UNPROCESSABLE_ENTITY,
          description = "The new password is not good enough: `weak-password`."),
-        (status = TOO_MANY_REQUESTS, body = wire::Problem, content_type = "application/problem+json",
-         description = "There were too many wrong passwords: `sign-in-locked`."),
+        (status = TOO_MANY_REQUESTS, description = "There were too many wrong passwords: `sign-in-locked`."),
     )
 )]
 pub(crate) async fn change_my_password(

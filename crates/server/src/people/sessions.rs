@@ -48,8 +48,7 @@ pub(crate) async fn list_sessions(
     params(("id" = String, Path, description = "The id of the session, from the list.")),
     responses(
         (status = NO_CONTENT, description = "It is over."),
-        (status = NOT_FOUND, body = wire::Problem, content_type = "application/problem+json",
-         description = "There is none: `session-not-found`."),
+        (status = NOT_FOUND, description = "There is none: `session-not-found`."),
     )
 )]
 pub(crate) async fn end_session(

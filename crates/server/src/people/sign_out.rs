@@ -21,8 +21,7 @@ use crate::wire;
     params(("name" = String, Path, description = "The name of the user.")),
     responses(
         (status = OK, body = wire::SignedOut, description = "How many sessions ended."),
-        (status = NOT_FOUND, body = wire::Problem, content_type = "application/problem+json",
-         description = "There is no such user: `user-not-found`."),
+        (status = NOT_FOUND, description = "There is no such user: `user-not-found`."),
     )
 )]
 pub(crate) async fn sign_out_user(

@@ -30,8 +30,7 @@ const EXPIRES_SECONDS_MAX: u64 = 100 * 366 * 24 * 60 * 60;
     request_body = wire::NewToken,
     responses(
         (status = CREATED, body = wire::IssuedToken, description = "The token, this once."),
-        (status = CONFLICT, body = wire::Problem, content_type = "application/problem+json",
-         description = "The name is taken: `token-exists`."),
+        (status = CONFLICT, description = "The name is taken: `token-exists`."),
     )
 )]
 pub(crate) async fn create_token(

@@ -24,10 +24,8 @@ use crate::sandbox_access::check_change;
     params(("name" = String, Path, description = "The name of the token.")),
     responses(
         (status = NO_CONTENT, description = "It is gone."),
-        (status = NOT_FOUND, body = crate::wire::Problem, content_type = "application/problem+json",
-         description = "There is none: `token-not-found`."),
-        (status = CONFLICT, body = crate::wire::Problem, content_type = "application/problem+json",
-         description = "No admin token would be left: `last-admin`."),
+        (status = NOT_FOUND, description = "There is none: `token-not-found`."),
+        (status = CONFLICT, description = "No admin token would be left: `last-admin`."),
     )
 )]
 pub(crate) async fn delete_token(

@@ -32,9 +32,8 @@ const TYPES: [&str; 5] =
         content((Object = "application/json"), (String = "application/yaml"))),
     responses(
         (status = OK, body = wire::AppliedWorkflow, description = "It is in force."),
-        (status = CONFLICT, body = wire::Problem, content_type = "application/problem+json",
-         description = "It comes from a file: `declaration-conflict`."),
-        (status = UNPROCESSABLE_ENTITY, body = wire::Problem, content_type = "application/problem+json",
+        (status = CONFLICT, description = "It comes from a file: `declaration-conflict`."),
+        (status = UNPROCESSABLE_ENTITY,
          description = "The declaration is wrong, and `line` and `column` say where: `invalid-declaration`."),
     )
 )]

@@ -13,7 +13,6 @@ use crate::grants;
 use crate::http::Failure;
 use crate::principal::Principal;
 use crate::query::Name;
-use crate::wire;
 
 /// Ends a declared workflow for new operations.
 ///
@@ -23,10 +22,8 @@ use crate::wire;
     params(("name" = String, Path, description = "The name of the workflow.")),
     responses(
         (status = NO_CONTENT, description = "No new operation begins with it."),
-        (status = NOT_FOUND, body = wire::Problem, content_type = "application/problem+json",
-         description = "There is none that was declared: `workflow-not-found`."),
-        (status = CONFLICT, body = wire::Problem, content_type = "application/problem+json",
-         description = "It comes from a file: `declaration-conflict`."),
+        (status = NOT_FOUND, description = "There is none that was declared: `workflow-not-found`."),
+        (status = CONFLICT, description = "It comes from a file: `declaration-conflict`."),
     )
 )]
 pub(crate) async fn delete_workflow(

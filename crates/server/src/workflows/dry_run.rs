@@ -19,9 +19,8 @@ use crate::wire;
     request_body = wire::DryRun,
     responses(
         (status = OK, body = wire::DryRunCalls, description = "The calls, in their order."),
-        (status = NOT_FOUND, body = wire::Problem, content_type = "application/problem+json",
-         description = "There is none that was declared: `workflow-not-found`."),
-        (status = UNPROCESSABLE_ENTITY, body = wire::Problem, content_type = "application/problem+json",
+        (status = NOT_FOUND, description = "There is none that was declared: `workflow-not-found`."),
+        (status = UNPROCESSABLE_ENTITY,
          description = "The params do not fit the schema: `invalid-declaration`."),
     )
 )]

@@ -18,8 +18,7 @@ use crate::wire::{self, ToWire};
     params(("name" = String, Path, description = "The name of the workflow.")),
     responses(
         (status = OK, body = wire::WorkflowVersionList, description = "Those that are kept."),
-        (status = NOT_FOUND, body = wire::Problem, content_type = "application/problem+json",
-         description = "There is none that was declared: `workflow-not-found`."),
+        (status = NOT_FOUND, description = "There is none that was declared: `workflow-not-found`."),
     )
 )]
 pub(crate) async fn list_workflow_versions(
@@ -41,7 +40,7 @@ pub(crate) async fn list_workflow_versions(
            ("version" = u32, Path, description = "The number of the version.")),
     responses(
         (status = OK, body = wire::WorkflowContent, description = "The version."),
-        (status = NOT_FOUND, body = wire::Problem, content_type = "application/problem+json",
+        (status = NOT_FOUND,
          description = "There is none, or it is not kept any more: `workflow-not-found`."),
     )
 )]

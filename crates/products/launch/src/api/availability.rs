@@ -21,9 +21,9 @@ use server::http::body::JsonBody;
     request_body = wire::Availability,
     responses(
         (status = OK, description = "It will be looked at."),
-        (status = NOT_FOUND, body = wire::Error, description = "There is no such source: `not_found`."),
-        (status = CONFLICT, body = wire::Error, description = "Another request does the same: `conflict`."),
-        (status = BAD_GATEWAY, body = wire::Error, description = "The service that knows the source refused."),
+        (status = NOT_FOUND, description = "There is no such source: `not_found`."),
+        (status = CONFLICT, description = "Another request does the same: `conflict`."),
+        (status = BAD_GATEWAY, description = "The service that knows the source refused."),
     )
 )]
 pub(crate) async fn check_source(

@@ -98,8 +98,8 @@ impl AzureOffering {
         description = "Who may launch in the account; without it the organisation of the server.")),
     responses(
         (status = OK, body = Object, description = "A template of the Azure Resource Manager."),
-        (status = BAD_REQUEST, body = super::wire::Error, description = "The organisation cannot be one."),
-        (status = NOT_FOUND, body = super::wire::Error, description = "Launching in Azure is not configured."),
+        (status = BAD_REQUEST, description = "The organisation cannot be one."),
+        (status = NOT_FOUND, description = "Launching in Azure is not configured."),
     )
 )]
 pub(crate) async fn offering_template(

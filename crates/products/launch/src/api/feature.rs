@@ -19,7 +19,7 @@ const PREFIX: &str = "provisioning.";
     params(("FLAG" = String, Path, description = "Its name, which begins with `provisioning.`.")),
     responses(
         (status = OK, description = "It is on."),
-        (status = UNAUTHORIZED, body = super::wire::Error, description = "It is off: `feature_off`."),
+        (status = UNAUTHORIZED, description = "It is off: `feature_off`."),
     )
 )]
 pub(crate) async fn feature(

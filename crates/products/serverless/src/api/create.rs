@@ -36,7 +36,7 @@ use server::http::Failure;
         (status = ACCEPTED, body = wire::RuntimeProgress, description = "It is being made.",
          headers(("location" = String, description = "The path of the operation."),
                  ("preference-applied" = String, description = "`respond-async`"))),
-        (status = UNPROCESSABLE_ENTITY, body = wire::Error,
+        (status = UNPROCESSABLE_ENTITY,
          description = "No service template fits the flavours, or the key was used for something else."),
     )
 )]

@@ -31,7 +31,7 @@ const REASON: &str = "the runtime is being deleted";
         (status = ACCEPTED, body = wire::RuntimeProgress, description = "It is being removed.",
          headers(("location" = String, description = "The path of the operation."),
                  ("preference-applied" = String, description = "`respond-async`"))),
-        (status = LOCKED, body = wire::Error, description = "A change cannot be given up at the moment."),
+        (status = LOCKED, description = "A change cannot be given up at the moment."),
     )
 )]
 pub(crate) async fn delete(

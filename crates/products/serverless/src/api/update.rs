@@ -27,8 +27,8 @@ use server::http::Failure;
         (status = ACCEPTED, body = wire::RuntimeProgress, description = "It is being changed.",
          headers(("location" = String, description = "The path of the operation."),
                  ("preference-applied" = String, description = "`respond-async`"))),
-        (status = UNPROCESSABLE_ENTITY, body = wire::Error, description = "A disk cannot shrink."),
-        (status = LOCKED, body = wire::Error, description = "It is not running, or another request changes it."),
+        (status = UNPROCESSABLE_ENTITY, description = "A disk cannot shrink."),
+        (status = LOCKED, description = "It is not running, or another request changes it."),
     )
 )]
 pub(crate) async fn update(

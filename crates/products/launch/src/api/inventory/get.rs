@@ -5,9 +5,9 @@ use crate::workflows::termination;
 use axum::Json;
 use axum::extract::State;
 
+use super::super::LaunchState;
 use super::super::principal::TenantPrincipal;
 use super::super::query::Name;
-use super::super::{LaunchState, wire};
 use super::list::InventoryItem;
 use super::wire::{InventoryInstance, Termination};
 use crate::api::error;
@@ -19,7 +19,7 @@ use server::http::Failure;
     params(("id" = String, Path, description = "The id of the instance in its cloud.")),
     responses(
         (status = OK, body = InventoryInstance, description = "The instance."),
-        (status = NOT_FOUND, body = wire::Error, description = "No launch of this organisation made it."),
+        (status = NOT_FOUND, description = "No launch of this organisation made it."),
     )
 )]
 pub(in crate::api) async fn get_instance(

@@ -8,7 +8,7 @@ use axum::http::StatusCode;
 use super::super::principal::TenantPrincipal;
 use super::super::query::Name;
 use super::super::rights::{RESERVATION, Verb};
-use super::super::{LaunchShared, LaunchState, wire};
+use super::super::{LaunchShared, LaunchState};
 use super::wire::Termination;
 use server::http::Failure;
 
@@ -18,8 +18,8 @@ use server::http::Failure;
     params(("id" = String, Path, description = "The id of the instance in its cloud.")),
     responses(
         (status = ACCEPTED, body = Termination, description = "It is asked; the instance shows when it is done."),
-        (status = NOT_FOUND, body = wire::Error, description = "No launch of this organisation made it."),
-        (status = CONFLICT, body = wire::Error, description = "Its launch is under way: `launch_under_way`."),
+        (status = NOT_FOUND, description = "No launch of this organisation made it."),
+        (status = CONFLICT, description = "Its launch is under way: `launch_under_way`."),
     )
 )]
 pub(in crate::api) async fn terminate_instance(

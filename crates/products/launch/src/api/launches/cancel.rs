@@ -26,7 +26,7 @@ use server::http::Failure;
            ("terminate" = Option<bool>, Query, description = "Whether instances may be terminated.")),
     responses(
         (status = ACCEPTED, body = types::Launch, description = "It is asked; the launch shows when it is done."),
-        (status = CONFLICT, body = super::super::wire::Error, description = "It is over, or has instances."),
+        (status = CONFLICT, description = "It is over, or has instances."),
     )
 )]
 pub(in crate::api) async fn cancel_launch(

@@ -28,10 +28,10 @@ use server::http::body::JsonBody;
     request_body = types::NewLaunch,
     responses(
         (status = ACCEPTED, body = types::Launch, description = "It is accepted; `Location` says where to look."),
-        (status = BAD_REQUEST, body = super::super::wire::Error, description = "What is wrong, field by field."),
-        (status = NOT_FOUND, body = super::super::wire::Error, description = "There is no such key, source or image."),
-        (status = CONFLICT, body = super::super::wire::Error, description = "The key was used for something else."),
-        (status = TOO_MANY_REQUESTS, body = super::super::wire::Error, description = "Too many at once."),
+        (status = BAD_REQUEST, description = "What is wrong, field by field."),
+        (status = NOT_FOUND, description = "There is no such key, source or image."),
+        (status = CONFLICT, description = "The key was used for something else."),
+        (status = TOO_MANY_REQUESTS, description = "Too many at once."),
     )
 )]
 pub(in crate::api) async fn create_launch(

@@ -26,8 +26,8 @@ use server::http::body::JsonBody;
     request_body = types::NewParameters,
     responses(
         (status = OK, body = types::Launch, description = "They are taken."),
-        (status = CONFLICT, body = super::super::wire::Error, description = "It has others, or is over."),
-        (status = UNPROCESSABLE_ENTITY, body = super::super::wire::Error, description = "What is wrong."),
+        (status = CONFLICT, description = "It has others, or is over."),
+        (status = UNPROCESSABLE_ENTITY, description = "What is wrong."),
     )
 )]
 pub(in crate::api) async fn submit_parameters(

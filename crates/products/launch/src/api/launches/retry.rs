@@ -21,7 +21,7 @@ use server::http::Failure;
     params(("id" = String, Path, description = "The id or the number of the launch.")),
     responses(
         (status = ACCEPTED, body = types::Launch, description = "It is asked."),
-        (status = CONFLICT, body = super::super::wire::Error, description = "Not in this state: `not_now`."),
+        (status = CONFLICT, description = "Not in this state: `not_now`."),
     )
 )]
 pub(in crate::api) async fn retry_launch(
@@ -43,7 +43,7 @@ pub(in crate::api) async fn retry_launch(
     params(("id" = String, Path, description = "The id or the number of the launch.")),
     responses(
         (status = ACCEPTED, body = types::Launch, description = "It is asked."),
-        (status = CONFLICT, body = super::super::wire::Error, description = "Nothing is left over: `not_now`."),
+        (status = CONFLICT, description = "Nothing is left over: `not_now`."),
     )
 )]
 pub(in crate::api) async fn clean_up_launch(

@@ -24,8 +24,7 @@ use server::http::Failure;
     params(("id" = String, Path, description = "The id or the number of the launch.")),
     responses(
         (status = ACCEPTED, body = Terminations, description = "It is asked; each instance shows when it is done."),
-        (status = CONFLICT, body = super::super::wire::Error,
-         description = "The launch is under way: `launch_under_way`."),
+        (status = CONFLICT, description = "The launch is under way: `launch_under_way`."),
     )
 )]
 pub(in crate::api) async fn terminate_launch(

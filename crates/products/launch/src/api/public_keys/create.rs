@@ -17,8 +17,8 @@ use server::http::body::JsonBody;
     request_body = wire::NewPublicKey,
     responses(
         (status = OK, body = wire::PublicKeyResponse, description = "The key."),
-        (status = CONFLICT, body = wire::Error, description = "Another request does the same: `conflict`."),
-        (status = UNPROCESSABLE_ENTITY, body = wire::Error,
+        (status = CONFLICT, description = "Another request does the same: `conflict`."),
+        (status = UNPROCESSABLE_ENTITY,
          description = "The key is there, or its name is taken: `duplicate_pubkey` or `duplicate_pubkey_name`."),
     )
 )]

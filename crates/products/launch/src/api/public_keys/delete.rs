@@ -32,7 +32,7 @@ const MARGIN: Duration = Duration::from_secs(2);
         (status = OK, body = wire::Warnings, description = "It is deleted, and something is left in a cloud."),
         (status = ACCEPTED, body = wire::Warnings,
          description = "It is deleted, and an operation is still deleting its key pairs."),
-        (status = CONFLICT, body = wire::Error, description = "Another request changes it: `conflict`."),
+        (status = CONFLICT, description = "Another request changes it: `conflict`."),
     )
 )]
 pub(in crate::api) async fn delete_public_key(

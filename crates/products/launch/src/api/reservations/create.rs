@@ -16,7 +16,6 @@ use super::super::launches::create::idempotency_key;
 use super::super::launches::find::find;
 use super::super::principal::TenantPrincipal;
 use super::super::rights::Verb;
-use super::super::wire::Error;
 use super::wire;
 use server::audit::about;
 use server::http::Failure;
@@ -33,10 +32,10 @@ macro_rules! create {
             request_body = wire::$request,
             responses(
                 (status = OK, body = wire::$reservation, description = "It is accepted."),
-                (status = BAD_REQUEST, body = Error, description = "What is wrong, field by field."),
-                (status = NOT_FOUND, body = Error, description = "There is no such key, source or image."),
-                (status = CONFLICT, body = Error, description = "The key was used for something else."),
-                (status = TOO_MANY_REQUESTS, body = Error, description = "Too many at once."),
+                (status = BAD_REQUEST, description = "What is wrong, field by field."),
+                (status = NOT_FOUND, description = "There is no such key, source or image."),
+                (status = CONFLICT, description = "The key was used for something else."),
+                (status = TOO_MANY_REQUESTS, description = "Too many at once."),
             )
         )]
         pub(in crate::api) async fn $name(
@@ -74,8 +73,8 @@ create!(
     params(("Idempotency-Key" = Option<String>, Header, description = "The same key means the same launch.")),
     responses(
         (status = OK, body = wire::NoopReservation, description = "It is accepted."),
-        (status = CONFLICT, body = Error, description = "The key was used for something else."),
-        (status = TOO_MANY_REQUESTS, body = Error, description = "Too many at once."),
+        (status = CONFLICT, description = "The key was used for something else."),
+        (status = TOO_MANY_REQUESTS, description = "Too many at once."),
     )
 )]
 pub(in crate::api) async fn create_noop_reservation(

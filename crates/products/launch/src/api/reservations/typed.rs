@@ -9,7 +9,6 @@ use super::super::launches::find::find;
 use super::super::principal::TenantPrincipal;
 use super::super::query::RecordId;
 use super::super::rights::Verb;
-use super::super::wire::Error;
 use super::wire::{self, ProviderReservation};
 use crate::api::error;
 use server::http::Failure;
@@ -22,7 +21,7 @@ macro_rules! get {
             get, path = $path, tag = "reservations", operation_id = $id,
             params(("ID" = i64, Path, description = "The id of the reservation.")),
             responses((status = OK, body = wire::$reservation, description = "The reservation."),
-                      (status = BAD_REQUEST, body = Error, description = "It is of another type."))
+                      (status = BAD_REQUEST, description = "It is of another type."))
         )]
         pub(in crate::api) async fn $name(
             State(shared): State<LaunchState>,

@@ -23,8 +23,8 @@ use server::http::body::JsonBody;
     request_body = wire::NewSource,
     responses(
         (status = CREATED, body = wire::Source, description = "The source."),
-        (status = CONFLICT, body = wire::Error, description = "There are too many: `conflict`."),
-        (status = NOT_IMPLEMENTED, body = wire::Error, description = "Another service keeps them: `sources_elsewhere`."),
+        (status = CONFLICT, description = "There are too many: `conflict`."),
+        (status = NOT_IMPLEMENTED, description = "Another service keeps them: `sources_elsewhere`."),
     )
 )]
 pub(in crate::api) async fn create_source(

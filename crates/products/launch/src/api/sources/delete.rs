@@ -17,9 +17,8 @@ use server::http::Failure;
     params(("ID" = String, Path, description = "The id of the source.")),
     responses(
         (status = NO_CONTENT, description = "It is deleted."),
-        (status = CONFLICT, body = super::super::wire::Error, description = "It is always there: `conflict`."),
-        (status = NOT_IMPLEMENTED, body = super::super::wire::Error,
-         description = "Another service keeps them: `sources_elsewhere`."),
+        (status = CONFLICT, description = "It is always there: `conflict`."),
+        (status = NOT_IMPLEMENTED, description = "Another service keeps them: `sources_elsewhere`."),
     )
 )]
 pub(in crate::api) async fn delete_source(

@@ -27,8 +27,8 @@ const LIMIT_MAX: u32 = 200;
     ),
     responses(
         (status = OK, body = wire::TemplateList, description = "A page of templates."),
-        (status = NOT_IMPLEMENTED, body = wire::Error, description = "The cloud cannot be reached from here."),
-        (status = BAD_GATEWAY, body = wire::Error, description = "The service that knows the source refused."),
+        (status = NOT_IMPLEMENTED, description = "The cloud cannot be reached from here."),
+        (status = BAD_GATEWAY, description = "The service that knows the source refused."),
     )
 )]
 pub(in crate::api) async fn launch_templates(

@@ -4,9 +4,9 @@ use crate::model::source_access;
 use axum::extract::State;
 use axum::http::StatusCode;
 
+use super::super::LaunchState;
 use super::super::principal::TenantPrincipal;
 use super::super::query::Name;
-use super::super::{LaunchState, wire};
 use server::http::Failure;
 
 /// Whether a source can be used.
@@ -17,8 +17,8 @@ use server::http::Failure;
     params(("ID" = String, Path, description = "The id of the source.")),
     responses(
         (status = OK, description = "It does."),
-        (status = NOT_IMPLEMENTED, body = wire::Error, description = "The cloud cannot be reached from here."),
-        (status = BAD_GATEWAY, body = wire::Error, description = "The service that knows the source refused."),
+        (status = NOT_IMPLEMENTED, description = "The cloud cannot be reached from here."),
+        (status = BAD_GATEWAY, description = "The service that knows the source refused."),
     )
 )]
 pub(in crate::api) async fn source_status(

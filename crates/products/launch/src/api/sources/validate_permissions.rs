@@ -21,8 +21,8 @@ use server::http::Failure;
     ),
     responses(
         (status = OK, body = wire::Validity, description = "What is missing."),
-        (status = NOT_IMPLEMENTED, body = wire::Error, description = "The cloud cannot be reached from here."),
-        (status = BAD_GATEWAY, body = wire::Error, description = "The service that knows the source refused."),
+        (status = NOT_IMPLEMENTED, description = "The cloud cannot be reached from here."),
+        (status = BAD_GATEWAY, description = "The service that knows the source refused."),
     )
 )]
 pub(in crate::api) async fn validate_permissions(

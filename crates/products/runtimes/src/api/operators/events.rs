@@ -30,8 +30,7 @@ const PAGES_MAX: usize = 20;
            ("limit" = Option<u16>, Query, description = "1 to 1000; 200 without it.")),
     responses(
         (status = OK, body = types::RuntimeEvents, description = "The newest lines."),
-        (status = NOT_FOUND, body = api::ProblemBody, content_type = "application/problem+json",
-         description = "There is none: `runtime-not-found`."),
+        (status = NOT_FOUND, description = "There is none: `runtime-not-found`."),
     )
 )]
 pub(crate) async fn list_runtime_events(

@@ -29,14 +29,11 @@ use server::query::{Name, Query};
     responses(
         (status = ACCEPTED, body = types::Started, description = "The suspension, or the newest operation \
          where there is nothing left to take down."),
-        (status = BAD_REQUEST, body = api::ProblemBody, content_type = "application/problem+json",
-         description = "The plan has no end: `never-expires`."),
-        (status = NOT_FOUND, body = api::ProblemBody, content_type = "application/problem+json",
-         description = "There is none: `runtime-not-found`."),
-        (status = CONFLICT, body = api::ProblemBody, content_type = "application/problem+json",
+        (status = BAD_REQUEST, description = "The plan has no end: `never-expires`."),
+        (status = NOT_FOUND, description = "There is none: `runtime-not-found`."),
+        (status = CONFLICT,
          description = "Another operation has it: `resource-busy`; or `resource-changed`."),
-        (status = UNPROCESSABLE_ENTITY, body = api::ProblemBody, content_type = "application/problem+json",
-         description = "This release cannot deprovision: `unknown-workflow`."),
+        (status = UNPROCESSABLE_ENTITY, description = "This release cannot deprovision: `unknown-workflow`."),
     )
 )]
 pub(crate) async fn expire_service_instance(

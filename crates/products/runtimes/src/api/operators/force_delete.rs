@@ -35,12 +35,9 @@ const UNFINISHED_MAX: usize = 20;
     request_body = types::Reason,
     responses(
         (status = ACCEPTED, body = types::Started, description = "The operation that forgets it."),
-        (status = NOT_FOUND, body = api::ProblemBody, content_type = "application/problem+json",
-         description = "There is none: `runtime-not-found`."),
-        (status = CONFLICT, body = api::ProblemBody, content_type = "application/problem+json",
-         description = "Too many change it at once: `resource-changed`."),
-        (status = UNPROCESSABLE_ENTITY, body = api::ProblemBody, content_type = "application/problem+json",
-         description = "This release cannot deprovision: `unknown-workflow`."),
+        (status = NOT_FOUND, description = "There is none: `runtime-not-found`."),
+        (status = CONFLICT, description = "Too many change it at once: `resource-changed`."),
+        (status = UNPROCESSABLE_ENTITY, description = "This release cannot deprovision: `unknown-workflow`."),
     )
 )]
 pub(crate) async fn force_delete_runtime(

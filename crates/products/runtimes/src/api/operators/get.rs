@@ -16,8 +16,7 @@ use server::query::{Name, Query};
     params(("id" = String, Path, description = "The id of the service instance or of its runtime.")),
     responses(
         (status = OK, body = types::Runtime, description = "The runtime. One that is gone is shown for a while."),
-        (status = NOT_FOUND, body = api::ProblemBody, content_type = "application/problem+json",
-         description = "There is none: `runtime-not-found`."),
+        (status = NOT_FOUND, description = "There is none: `runtime-not-found`."),
     )
 )]
 pub(crate) async fn get_runtime(

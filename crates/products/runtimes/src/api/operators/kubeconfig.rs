@@ -30,7 +30,7 @@ const HEADERS: [(axum::http::HeaderName, &str); 2] =
     params(("id" = String, Path, description = "The id of the service instance or of its runtime.")),
     responses(
         (status = OK, body = String, content_type = "application/x-yaml", description = "The file."),
-        (status = NOT_FOUND, body = api::ProblemBody, content_type = "application/problem+json",
+        (status = NOT_FOUND,
          description = "There is none, or not yet: `runtime-not-found` or `kubeconfig-not-found`."),
     )
 )]

@@ -23,8 +23,7 @@ const LIMIT_MAX: u16 = 200;
            ("cursor" = Option<String>, Query, description = "`next` of the page before.")),
     responses(
         (status = OK, body = wire::OperationPage, description = "One page."),
-        (status = NOT_FOUND, body = api::ProblemBody, content_type = "application/problem+json",
-         description = "There is none: `runtime-not-found`."),
+        (status = NOT_FOUND, description = "There is none: `runtime-not-found`."),
     )
 )]
 pub(crate) async fn list_runtime_operations(

@@ -29,11 +29,9 @@ use server::query::Name;
     request_body = types::Reason,
     responses(
         (status = ACCEPTED, body = types::Started, description = "The new operation."),
-        (status = NOT_FOUND, body = api::ProblemBody, content_type = "application/problem+json",
-         description = "There is none: `runtime-not-found`."),
-        (status = CONFLICT, body = api::ProblemBody, content_type = "application/problem+json",
-         description = "`nothing-to-repair`, `resource-busy` or `resource-changed`."),
-        (status = UNPROCESSABLE_ENTITY, body = api::ProblemBody, content_type = "application/problem+json",
+        (status = NOT_FOUND, description = "There is none: `runtime-not-found`."),
+        (status = CONFLICT, description = "`nothing-to-repair`, `resource-busy` or `resource-changed`."),
+        (status = UNPROCESSABLE_ENTITY,
          description = "This release has no such workflow: `unknown-workflow`."),
     )
 )]

@@ -19,10 +19,8 @@ use crate::model::orchestration::decide::{OrchestrationVerb, asked, is_at_end_of
     params(("id" = String, Path, description = "The id of the orchestration.")),
     responses(
         (status = OK, body = wire::StartedOrchestration, description = "It is being canceled, or was before."),
-        (status = NOT_FOUND, body = api::ProblemBody, content_type = "application/problem+json",
-         description = "There is none: `orchestration-not-found`."),
-        (status = CONFLICT, body = api::ProblemBody, content_type = "application/problem+json",
-         description = "It is over: `conflict`; or `resource-changed`."),
+        (status = NOT_FOUND, description = "There is none: `orchestration-not-found`."),
+        (status = CONFLICT, description = "It is over: `conflict`; or `resource-changed`."),
     )
 )]
 pub(crate) async fn cancel_orchestration(
@@ -40,10 +38,8 @@ pub(crate) async fn cancel_orchestration(
     params(("id" = String, Path, description = "The id of the orchestration.")),
     responses(
         (status = OK, body = wire::StartedOrchestration, description = "It is paused."),
-        (status = NOT_FOUND, body = api::ProblemBody, content_type = "application/problem+json",
-         description = "There is none: `orchestration-not-found`."),
-        (status = CONFLICT, body = api::ProblemBody, content_type = "application/problem+json",
-         description = "It is over: `conflict`; or `resource-changed`."),
+        (status = NOT_FOUND, description = "There is none: `orchestration-not-found`."),
+        (status = CONFLICT, description = "It is over: `conflict`; or `resource-changed`."),
     )
 )]
 pub(crate) async fn pause_orchestration(
@@ -61,10 +57,8 @@ pub(crate) async fn pause_orchestration(
     params(("id" = String, Path, description = "The id of the orchestration.")),
     responses(
         (status = OK, body = wire::StartedOrchestration, description = "It continues."),
-        (status = NOT_FOUND, body = api::ProblemBody, content_type = "application/problem+json",
-         description = "There is none: `orchestration-not-found`."),
-        (status = CONFLICT, body = api::ProblemBody, content_type = "application/problem+json",
-         description = "It is over: `conflict`; or `resource-changed`."),
+        (status = NOT_FOUND, description = "There is none: `orchestration-not-found`."),
+        (status = CONFLICT, description = "It is over: `conflict`; or `resource-changed`."),
     )
 )]
 pub(crate) async fn resume_orchestration(

@@ -15,8 +15,7 @@ use crate::workflows::orchestration::counts;
     params(("id" = String, Path, description = "The id of the orchestration.")),
     responses(
         (status = OK, body = wire::OrchestrationStatus, description = "The orchestration."),
-        (status = NOT_FOUND, body = api::ProblemBody, content_type = "application/problem+json",
-         description = "There is none: `orchestration-not-found`."),
+        (status = NOT_FOUND, description = "There is none: `orchestration-not-found`."),
     )
 )]
 pub(crate) async fn get_orchestration(

@@ -27,8 +27,7 @@ const SIZE_MAX: u16 = 1000;
     params(("id" = String, Path, description = "The id of the orchestration."), wire::OrchestrationQuery),
     responses(
         (status = OK, body = wire::UpgradeOperationPage, description = "One page."),
-        (status = NOT_FOUND, body = api::ProblemBody, content_type = "application/problem+json",
-         description = "There is none: `orchestration-not-found`."),
+        (status = NOT_FOUND, description = "There is none: `orchestration-not-found`."),
     )
 )]
 pub(crate) async fn list_upgrade_operations(
@@ -66,7 +65,7 @@ pub(crate) async fn list_upgrade_operations(
     ),
     responses(
         (status = OK, body = wire::UpgradeOperation, description = "The upgrade."),
-        (status = NOT_FOUND, body = api::ProblemBody, content_type = "application/problem+json",
+        (status = NOT_FOUND,
          description = "There is none: `orchestration-not-found` or `operation-not-found`."),
     )
 )]

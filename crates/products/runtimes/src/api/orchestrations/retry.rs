@@ -35,10 +35,8 @@ const BYTES_MAX: usize = 64 * 1024;
     request_body = Option<wire::RetryBody>,
     responses(
         (status = ACCEPTED, body = wire::RetryAnswer, description = "They are tried again."),
-        (status = NOT_FOUND, body = api::ProblemBody, content_type = "application/problem+json",
-         description = "There is none: `orchestration-not-found`."),
-        (status = CONFLICT, body = api::ProblemBody, content_type = "application/problem+json",
-         description = "It has not failed: `conflict`; or `resource-changed`."),
+        (status = NOT_FOUND, description = "There is none: `orchestration-not-found`."),
+        (status = CONFLICT, description = "It has not failed: `conflict`; or `resource-changed`."),
     )
 )]
 pub(crate) async fn retry_orchestration(

@@ -72,7 +72,7 @@ pub(crate) async fn upgrade_cluster(
     request_body = UpgradeRequest,
     responses(
         UpgradeResponses,
-        (status = UNPROCESSABLE_ENTITY, body = api::ProblemBody, content_type = "application/problem+json",
+        (status = UNPROCESSABLE_ENTITY,
          description = "All runtimes that fit are of a back end without this upgrade: `invalid-command`."),
     )
 )]

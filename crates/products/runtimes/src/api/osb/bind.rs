@@ -64,9 +64,9 @@ enum ExistingBinding {
         (status = OK, body = wire::Binding, description = "It exists, as it was asked for."),
         (status = CREATED, body = wire::Binding, description = "It is made."),
         (status = ACCEPTED, body = wire::Accepted, description = "It is being made."),
-        (status = NOT_FOUND, body = wire::Error, description = "There is no such instance, or no predecessor."),
-        (status = CONFLICT, body = wire::Error, description = "The id belongs to something else."),
-        (status = UNPROCESSABLE_ENTITY, body = wire::Error,
+        (status = NOT_FOUND, description = "There is no such instance, or no predecessor."),
+        (status = CONFLICT, description = "The id belongs to something else."),
+        (status = UNPROCESSABLE_ENTITY,
          description = "`ConcurrencyError`, `BindingNotSupported`, or it cannot be made."),
     )
 )]

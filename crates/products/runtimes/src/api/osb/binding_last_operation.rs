@@ -17,8 +17,8 @@ use server::principal::Principal;
     responses(
         (status = OK, body = wire::LastOperation, description = "How it stands.",
          headers(("retry-after" = Option<u64>, description = "Seconds until it is worth asking again."))),
-        (status = NOT_FOUND, body = wire::Error, description = "The binding was never heard of."),
-        (status = GONE, body = wire::Error, description = "The binding was deleted."),
+        (status = NOT_FOUND, description = "The binding was never heard of."),
+        (status = GONE, description = "The binding was deleted."),
     )
 )]
 pub(crate) async fn binding_last_operation(

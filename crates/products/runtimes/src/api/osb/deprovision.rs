@@ -25,8 +25,8 @@ use server::principal::Principal;
     responses(
         (status = OK, body = wire::Empty, description = "It does not exist."),
         (status = ACCEPTED, body = wire::Accepted, description = "It is being deleted."),
-        (status = GONE, body = wire::Error, description = "There is none."),
-        (status = UNPROCESSABLE_ENTITY, body = wire::Error,
+        (status = GONE, description = "There is none."),
+        (status = UNPROCESSABLE_ENTITY,
          description = "`AsyncRequired`, `ConcurrencyError`, or there are live bindings."),
     )
 )]

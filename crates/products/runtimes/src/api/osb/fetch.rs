@@ -16,8 +16,8 @@ use server::principal::Principal;
     get, path = "/v2/service_instances/{instance_id}", tag = "instances", operation_id = "fetch",
     responses(
         (status = OK, body = wire::Instance, description = "The instance."),
-        (status = NOT_FOUND, body = wire::Error, description = "There is none, or it is not ready yet."),
-        (status = UNPROCESSABLE_ENTITY, body = wire::Error, description = "It is being changed: `ConcurrencyError`."),
+        (status = NOT_FOUND, description = "There is none, or it is not ready yet."),
+        (status = UNPROCESSABLE_ENTITY, description = "It is being changed: `ConcurrencyError`."),
     )
 )]
 pub(crate) async fn fetch(

@@ -15,7 +15,7 @@ use server::principal::Principal;
     operation_id = "fetch_binding",
     responses(
         (status = OK, body = wire::Binding, description = "The binding."),
-        (status = NOT_FOUND, body = wire::Error, description = "There is none, it is not ready yet, or it has expired."),
+        (status = NOT_FOUND, description = "There is none, it is not ready yet, or it has expired."),
     )
 )]
 pub(crate) async fn fetch_binding(

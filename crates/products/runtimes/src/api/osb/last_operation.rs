@@ -23,8 +23,8 @@ use server::principal::Principal;
     responses(
         (status = OK, body = wire::LastOperation, description = "How it stands.",
          headers(("retry-after" = Option<u64>, description = "Seconds until it is worth asking again."))),
-        (status = NOT_FOUND, body = wire::Error, description = "The instance was never heard of."),
-        (status = GONE, body = wire::Error, description = "The instance was deleted."),
+        (status = NOT_FOUND, description = "The instance was never heard of."),
+        (status = GONE, description = "The instance was deleted."),
     )
 )]
 pub(crate) async fn last_operation(

@@ -49,8 +49,8 @@ struct ProvisionRequest<'a> {
     responses(
         (status = OK, body = wire::Accepted, description = "It exists, as it was asked for."),
         (status = ACCEPTED, body = wire::Accepted, description = "It is being made."),
-        (status = CONFLICT, body = wire::Error, description = "The id belongs to something else."),
-        (status = UNPROCESSABLE_ENTITY, body = wire::Error,
+        (status = CONFLICT, description = "The id belongs to something else."),
+        (status = UNPROCESSABLE_ENTITY,
          description = "`AsyncRequired`, `MaintenanceInfoConflict` or `ConcurrencyError`."),
     )
 )]

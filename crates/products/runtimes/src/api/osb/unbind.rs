@@ -26,9 +26,8 @@ use server::principal::Principal;
     responses(
         (status = OK, body = wire::Empty, description = "The credentials are worth nothing any more."),
         (status = ACCEPTED, body = wire::Accepted, description = "They are being revoked."),
-        (status = GONE, body = wire::Error, description = "There is no such binding."),
-        (status = UNPROCESSABLE_ENTITY, body = wire::Error,
-         description = "`ConcurrencyError`, or they could not be revoked."),
+        (status = GONE, description = "There is no such binding."),
+        (status = UNPROCESSABLE_ENTITY, description = "`ConcurrencyError`, or they could not be revoked."),
     )
 )]
 pub(crate) async fn unbind(

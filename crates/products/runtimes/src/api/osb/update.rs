@@ -45,8 +45,8 @@ pub(super) struct UpdateRequest<'a> {
     responses(
         (status = OK, body = wire::Empty, description = "It is as it was asked for."),
         (status = ACCEPTED, body = wire::Accepted, description = "It is being changed."),
-        (status = NOT_FOUND, body = wire::Error, description = "There is no such instance."),
-        (status = UNPROCESSABLE_ENTITY, body = wire::Error,
+        (status = NOT_FOUND, description = "There is no such instance."),
+        (status = UNPROCESSABLE_ENTITY,
          description = "`AsyncRequired`, `MaintenanceInfoConflict`, `ConcurrencyError`, or it cannot be changed \
                         like this."),
     )
