@@ -4,7 +4,7 @@ use engine::secret::{ExposeSecret, SecretString};
 
 use super::{
     AccountField, AccountWay, BOTH, BuildSpec, FieldSpec, FormSpec, GIB, Invalid, KeySpec, LegacyStep,
-    NameSpec, ProviderSpec, Rule, SourceSpec, TAG, UploadOptions, UploadValue, whole,
+    NameSpec, ParameterSpec, ProviderSpec, Rule, SourceSpec, TAG, UploadOptions, UploadValue, whole,
 };
 use crate::{Access, EXTERNAL_ID_PREFIX, external_id};
 
@@ -49,16 +49,6 @@ pub(super) const SPEC: ProviderSpec = ProviderSpec {
             fits: |id| begins(id, "lt-"),
             message: "must be an id that begins with lt-",
         }),
-        subnet: Some(Rule {
-            fits: |id| begins(id, "subnet-"),
-            message: "must be an id that begins with subnet-",
-        }),
-        security_group: Some(Rule {
-            fits: |id| begins(id, "sg-"),
-            message: "must be an id that begins with sg-",
-        }),
-        security_groups_max: 5,
-        resource_group: None,
     },
     source: Some(SourceSpec {
         type_name: "amazon",
@@ -70,6 +60,26 @@ pub(super) const SPEC: ProviderSpec = ProviderSpec {
         check,
     }),
     form: FORM,
+    parameters: &[
+        ParameterSpec {
+            name: "subnet",
+            label: "Subnet",
+            hint: "Such as subnet-0123456789abcdef0. Without one, the account's own.",
+            rule: Rule {
+                fits: |id| begins(id, "subnet-"),
+                message: "must be an id that begins with subnet-",
+            },
+            values_max: None,
+        },
+        ParameterSpec {
+            name: "security_groups",
+            label: "Security groups",
+            hint: "Ids, separated by spaces.",
+            rule: Rule { fits: |id| begins(id, "sg-"), message: "must be an id that begins with sg-" },
+            // What one network interface takes.
+            values_max: Some(5),
+        },
+    ],
     parts: &[],
     has_insights_script: true,
     legacy_steps: &[LegacyStep::PublicKey, LegacyStep::Launch, LegacyStep::Addresses],
@@ -86,12 +96,6 @@ const FORM: FormSpec = FormSpec {
     },
     instance_name: FieldSpec { label: "Name of the instances", hint: "As AWS shows them. It may be empty." },
     instance_type: FieldSpec { label: "Instance type", hint: "" },
-    subnet: FieldSpec {
-        label: "Subnet",
-        hint: "Such as subnet-0123456789abcdef0. Without one, the account's own.",
-    },
-    security_groups: FieldSpec { label: "Security groups", hint: "Ids, separated by spaces." },
-    resource_group: FieldSpec::NONE,
     account: &[
         AccountWay {
             title: "An IAM role",

@@ -2,7 +2,8 @@
 
 use super::{
     AccountField, AccountWay, BuildSpec, FieldSpec, FormSpec, GIB, KeySpec, LegacyStep, NameSpec,
-    PREFIX_CHARS_MAX, ProviderSpec, Rule, SourceSpec, UploadOptions, UploadValue, X86_64, is_address, named,
+    PREFIX_CHARS_MAX, ParameterSpec, ProviderSpec, Rule, SourceSpec, UploadOptions, UploadValue, X86_64,
+    is_address, named,
 };
 use crate::PartKind;
 
@@ -60,22 +61,6 @@ pub(super) const SPEC: ProviderSpec = ProviderSpec {
             message: "must be 1 to 50 letters, digits and hyphens",
         },
         launch_template: None,
-        subnet: Some(Rule {
-            fits: |id| is_arm_id(id, "/subnets/"),
-            message: "must be /subscriptions/…/subnets/NAME",
-        }),
-        security_group: Some(Rule {
-            fits: |id| is_arm_id(id, "/networkSecurityGroups/"),
-            message: "must be /subscriptions/…/networkSecurityGroups/NAME",
-        }),
-        security_groups_max: 1,
-        resource_group: Some(Rule {
-            fits: |name| {
-                let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.()".contains(c);
-                (1..=90).contains(&name.len()) && name.chars().all(is_plain) && !name.ends_with('.')
-            },
-            message: "must be 1 to 90 letters, digits and - _ . ( ), without a dot at the end",
-        }),
     },
     source: Some(SourceSpec {
         type_name: "azure",
@@ -87,6 +72,7 @@ pub(super) const SPEC: ProviderSpec = ProviderSpec {
         check: |_, access| named(access, "must be the id of a subscription"),
     }),
     form: FORM,
+    parameters: PARAMETERS,
     parts: &PartKind::ALL,
     has_insights_script: false,
     legacy_steps: &[LegacyStep::ResourceGroup, LegacyStep::Launch],
@@ -106,18 +92,6 @@ const FORM: FormSpec = FormSpec {
         hint: "What their names begin with: letters, digits and hyphens. It may be empty.",
     },
     instance_type: FieldSpec { label: "Size", hint: "" },
-    subnet: FieldSpec {
-        label: "Subnet",
-        hint: "Such as /subscriptions/…/virtualNetworks/…/subnets/NAME. Without one, a network is made for the launch.",
-    },
-    security_groups: FieldSpec {
-        label: "Network security group",
-        hint: "Such as /subscriptions/…/networkSecurityGroups/NAME. Without one, a group that opens port 22 is made.",
-    },
-    resource_group: FieldSpec {
-        label: "Resource group",
-        hint: "Where everything is made. Without one, the launch makes a group of its own.",
-    },
     account: &[AccountWay {
         title: "A subscription that is delegated to this service",
         fields: &[AccountField {
@@ -130,6 +104,42 @@ const FORM: FormSpec = FormSpec {
     families: &["Standard_B", "Standard_D", "Standard_F", "Standard_E"],
     first_types: &["Standard_B2s"],
 };
+
+const PARAMETERS: &[ParameterSpec] = &[
+    ParameterSpec {
+        name: "resource_group",
+        label: "Resource group",
+        hint: "Where everything is made. Without one, the launch makes a group of its own.",
+        rule: Rule {
+            fits: |name| {
+                let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.()".contains(c);
+                (1..=90).contains(&name.len()) && name.chars().all(is_plain) && !name.ends_with('.')
+            },
+            message: "must be 1 to 90 letters, digits and - _ . ( ), without a dot at the end",
+        },
+        values_max: None,
+    },
+    ParameterSpec {
+        name: "subnet",
+        label: "Subnet",
+        hint: "Such as /subscriptions/…/virtualNetworks/…/subnets/NAME. Without one, a network is made for the launch.",
+        rule: Rule {
+            fits: |id| is_arm_id(id, "/subnets/"),
+            message: "must be /subscriptions/…/subnets/NAME",
+        },
+        values_max: None,
+    },
+    ParameterSpec {
+        name: "security_groups",
+        label: "Network security group",
+        hint: "Such as /subscriptions/…/networkSecurityGroups/NAME. Without one, a group that opens port 22 is made.",
+        rule: Rule {
+            fits: |id| is_arm_id(id, "/networkSecurityGroups/"),
+            message: "must be /subscriptions/…/networkSecurityGroups/NAME",
+        },
+        values_max: Some(1),
+    },
+];
 
 /// Its parts are compared without their case.
 fn is_arm_id(text: &str, kind: &str) -> bool {

@@ -2,8 +2,8 @@
 
 use super::{
     AccountField, AccountWay, BuildSpec, FieldSpec, FormSpec, KeySpec, LegacyStep, NameSpec,
-    PREFIX_CHARS_MAX, ProviderSpec, Rule, SourceSpec, UploadOptions, UploadValue, X86_64, is_address, is_id,
-    named,
+    PREFIX_CHARS_MAX, ParameterSpec, ProviderSpec, Rule, SourceSpec, UploadOptions, UploadValue, X86_64,
+    is_address, is_id, named,
 };
 use crate::PartKind;
 
@@ -63,13 +63,6 @@ pub(super) const SPEC: ProviderSpec = ProviderSpec {
             message: "must be 1 to 50 lower-case letters, digits and hyphens, a letter first",
         },
         launch_template: Some(Rule { fits: is_id, message: "is not the id of a launch template" }),
-        subnet: Some(Rule {
-            fits: |text| is_id(text) || (is_address(text) && text.contains("/subnetworks/")),
-            message: "must be a name, or projects/PROJECT/regions/REGION/subnetworks/NAME",
-        }),
-        security_group: None,
-        security_groups_max: 0,
-        resource_group: None,
     },
     source: Some(SourceSpec {
         type_name: "google",
@@ -81,6 +74,16 @@ pub(super) const SPEC: ProviderSpec = ProviderSpec {
         check: |_, access| named(access, "must be the id of a project"),
     }),
     form: FORM,
+    parameters: &[ParameterSpec {
+        name: "subnet",
+        label: "Subnetwork",
+        hint: "Such as projects/PROJECT/regions/REGION/subnetworks/NAME. Without one, the network default.",
+        rule: Rule {
+            fits: |text| is_id(text) || (is_address(text) && text.contains("/subnetworks/")),
+            message: "must be a name, or projects/PROJECT/regions/REGION/subnetworks/NAME",
+        },
+        values_max: None,
+    }],
     parts: &[PartKind::Disk],
     has_insights_script: false,
     legacy_steps: &[LegacyStep::Launch, LegacyStep::Addresses],
@@ -97,12 +100,6 @@ const FORM: FormSpec = FormSpec {
         hint: "What their names begin with: lower-case letters, digits and hyphens. It may be empty.",
     },
     instance_type: FieldSpec { label: "Machine type", hint: "" },
-    subnet: FieldSpec {
-        label: "Subnetwork",
-        hint: "Such as projects/PROJECT/regions/REGION/subnetworks/NAME. Without one, the network default.",
-    },
-    security_groups: FieldSpec::NONE,
-    resource_group: FieldSpec::NONE,
     account: &[AccountWay {
         title: "A project that lets this service in",
         fields: &[AccountField {

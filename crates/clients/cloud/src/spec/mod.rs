@@ -6,7 +6,7 @@ mod azure;
 mod gcp;
 mod noop;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::str::FromStr;
 
@@ -80,6 +80,8 @@ pub struct ProviderSpec {
     /// Nothing where no account is needed.
     pub source: Option<SourceSpec>,
     pub form: FormSpec,
+    /// The parameters of a launch that not every cloud has, in the order of forms.
+    pub parameters: &'static [ParameterSpec],
     /// What a launch makes beside its instances. A network is made before them.
     pub parts: &'static [PartKind],
     /// Whether instances get the script that tags them for Insights.
@@ -136,11 +138,6 @@ pub struct NameSpec {
     pub image_id: Rule,
     pub instance: Rule,
     pub launch_template: Option<Rule>,
-    pub subnet: Option<Rule>,
-    pub security_group: Option<Rule>,
-    /// How many one network interface takes.
-    pub security_groups_max: usize,
-    pub resource_group: Option<Rule>,
 }
 
 /// Accounts, as the Sources service and our own sources know them.
@@ -168,15 +165,24 @@ pub struct FormSpec {
     pub image_id: FieldSpec,
     pub instance_name: FieldSpec,
     pub instance_type: FieldSpec,
-    pub subnet: FieldSpec,
-    pub security_groups: FieldSpec,
-    pub resource_group: FieldSpec,
     /// The ways into an account; a user takes one of them.
     pub account: &'static [AccountWay],
     /// What the names of the types begin with that most people want, the usual ones first.
     pub families: &'static [&'static str],
     /// The types that a new launch begins with: the first one that fits the image.
     pub first_types: &'static [&'static str],
+}
+
+/// A parameter of a launch that not every cloud has. Forms, pages and checks are made from it.
+#[derive(Debug)]
+pub struct ParameterSpec {
+    /// As requests to the API name it.
+    pub name: &'static str,
+    pub label: &'static str,
+    pub hint: &'static str,
+    pub rule: Rule,
+    /// How many values one launch takes, where requests have a list.
+    pub values_max: Option<usize>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -211,9 +217,6 @@ impl FormSpec {
         image_id: FieldSpec::NONE,
         instance_name: FieldSpec::NONE,
         instance_type: FieldSpec::NONE,
-        subnet: FieldSpec::NONE,
-        security_groups: FieldSpec::NONE,
-        resource_group: FieldSpec::NONE,
         account: &[],
         families: &[],
         first_types: &[],
@@ -284,6 +287,11 @@ impl ProviderKind {
     /// Those that launch something, in the order in which people are offered them.
     pub fn clouds() -> impl Iterator<Item = ProviderKind> {
         ProviderKind::ALL.into_iter().filter(|kind| kind.spec().source.is_some())
+    }
+
+    /// The names of the parameters that not every cloud has.
+    pub fn parameter_names() -> BTreeSet<&'static str> {
+        ProviderKind::ALL.into_iter().flat_map(|kind| kind.spec().parameters).map(|one| one.name).collect()
     }
 
     /// The cloud for which the Image Builder makes images of this type.

@@ -108,6 +108,24 @@ pub struct LaunchParameters {
     pub resource_group: Option<String>,
 }
 
+impl LaunchParameters {
+    /// The values of a parameter, as text. None where it says nothing.
+    pub(crate) fn values(&self, name: &str) -> Vec<String> {
+        let text = |value: &Value| match value {
+            Value::Null => None,
+            Value::String(text) => Some(text.clone()),
+            Value::Object(key) => Some(key.get("name")?.as_str()?.to_owned()),
+            other => Some(other.to_string()),
+        };
+        let all = serde_json::to_value(self).unwrap_or_default();
+        let values = match all.get(name) {
+            Some(Value::Array(values)) => values.iter().filter_map(text).collect(),
+            one => one.and_then(text).into_iter().collect::<Vec<_>>(),
+        };
+        values.into_iter().filter(|value| !value.is_empty()).collect()
+    }
+}
+
 /// A public key that was chosen for a launch. It stays as it was, whatever becomes of the kept one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct KeyChoice {

@@ -1,7 +1,6 @@
 //! What clients of the API ask of a launch and of an image.
 
 use cloud::{ProviderKind, ssh_command};
-use serde_json::Value;
 
 use crate::api::images::Image;
 use crate::api::types::{Instance, InstanceDetail, Launch, LaunchImage, Step};
@@ -19,14 +18,8 @@ impl Launch {
 
     /// A parameter as text, if it says something.
     pub(crate) fn parameter(&self, name: &str) -> Option<String> {
-        let all = serde_json::to_value(self.parameters.as_ref()?).ok()?;
-        let text = match all.get(name)? {
-            Value::Null => return None,
-            Value::String(text) => text.clone(),
-            Value::Object(key) => key.get("name")?.as_str()?.to_owned(),
-            other => other.to_string(),
-        };
-        (!text.is_empty()).then_some(text)
+        let values = self.parameters.as_ref()?.values(name);
+        (!values.is_empty()).then(|| values.join(", "))
     }
 
     /// What is launched, in a few words.
@@ -86,9 +79,8 @@ impl Image {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
-    use super::*;
     use crate::model::profile::ProfileName;
 
     /// A launch with these members instead of the usual ones.
@@ -110,6 +102,11 @@ pub(crate) mod tests {
         let shown = launch(&json!({}));
         assert_eq!((shown.parameter("amount").as_deref(), shown.parameter("name")), (Some("2"), None));
         assert_eq!(shown.image().as_deref(), Some("ami-1"));
+        let groups = json!({"parameters": {"source_id": "s", "region": "r", "amount": 1, "subnet": "",
+            "security_groups": ["sg-1", "sg-2"], "key": {"pubkey_id": 7, "name": "mine"}}});
+        let shown_of = |name: &str| launch(&groups).parameter(name);
+        assert_eq!(shown_of("security_groups").as_deref(), Some("sg-1, sg-2"));
+        assert_eq!((shown_of("key").as_deref(), shown_of("subnet")), (Some("mine"), None));
         let built =
             launch(&json!({"image": {"kind": "build", "architecture": "arm64", "image_type": "aws"}}));
         assert_eq!(built.image().as_deref(), Some("arm64"));

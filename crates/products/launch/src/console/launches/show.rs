@@ -186,9 +186,12 @@ impl LaunchPart {
             of("Count", "amount"),
             of("Name", "name"),
             of("Public key", "key"),
-            of(form.subnet.label, "subnet"),
-            of(form.resource_group.label, "resource_group"),
         ];
-        all.into_iter().flatten().filter(|(label, value)| !label.is_empty() && !value.is_empty()).collect()
+        let parameters = spec.parameters.iter().map(|one| of(one.label, one.name));
+        all.into_iter()
+            .chain(parameters)
+            .flatten()
+            .filter(|(label, value)| !label.is_empty() && !value.is_empty())
+            .collect()
     }
 }

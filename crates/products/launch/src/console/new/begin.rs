@@ -4,6 +4,7 @@ use crate::api::types::{Launch, LaunchImage, LaunchProfile};
 use crate::model::profile::{ImageSource, Surface};
 use axum::extract::Query;
 use axum::response::Response;
+use cloud::ProviderKind;
 use serde::{Deserialize, Serialize};
 
 use super::super::{LAUNCH, may_launch};
@@ -127,22 +128,15 @@ fn again(draft: &mut Draft, launch: &Launch) -> Option<String> {
             );
         }
     }
-    for name in [
-        "source_id",
-        "region",
-        "instance_type",
-        "launch_template_id",
-        "amount",
-        "name",
-        "subnet",
-        "resource_group",
-    ] {
+    for name in ["source_id", "region", "instance_type", "launch_template_id", "amount", "name"] {
         if let Some(value) = launch.parameter(name) {
             draft.set(name, &value);
         }
     }
     if let Some(given) = &launch.parameters {
-        draft.set("security_groups", &given.security_groups.join(" "));
+        for name in ProviderKind::parameter_names() {
+            draft.set(name, &given.values(name).join(" "));
+        }
         if let Some(key) = &given.key {
             draft.set("key", "kept");
             draft.set("pubkey_id", &key.pubkey_id.to_string());

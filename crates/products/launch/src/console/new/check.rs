@@ -5,13 +5,13 @@ use cloud::spec::Rule;
 use super::draft::Draft;
 use super::public_key;
 use super::step::WizardStep;
+use crate::model::profile::ProfileName;
 use console::FormError;
 
 /// Limits of the API.
 pub(crate) const AMOUNT_MAX: u32 = 45;
 /// New accounts may have no more processors than this at once.
 const VCPUS_WARNED: u64 = 32;
-pub(crate) const PROFILES: [&str; 4] = ["wizard", "inventory", "images", "events"];
 
 fn field_error(field: &str, text: &str, hint: Option<&str>) -> FormError {
     FormError { field: field.to_owned(), text: text.to_owned(), hint: hint.map(str::to_owned) }
@@ -23,20 +23,13 @@ pub(crate) fn step(step: WizardStep, draft: &Draft) -> Vec<FormError> {
         WizardStep::Image => {
             &["image", "compose_id", "image_id", "distribution", "image_name", "packages", "users"]
         }
-        WizardStep::Where => &[
-            "source_id",
-            "region",
-            "instance_type",
-            "amount",
-            "name",
-            "subnet",
-            "security_groups",
-            "resource_group",
-        ],
+        WizardStep::Where => &["source_id", "region", "instance_type", "amount", "name"],
         WizardStep::Key => &["key", "pubkey_id", "pubkey_name", "pubkey_body"],
         WizardStep::Review => &["profile"],
     };
-    fields.iter().filter_map(|name| field(name, draft)).collect()
+    let parameters = draft.spec().parameters.iter().filter(|one| WizardStep::of(one.name) == step);
+    let fields = fields.iter().copied().chain(parameters.map(|one| one.name));
+    fields.filter_map(|name| field(name, draft)).collect()
 }
 
 /// What is wrong with one field, if it counts at all.
@@ -45,7 +38,7 @@ pub(crate) fn field(name: &str, draft: &Draft) -> Option<FormError> {
         WizardStep::Image => image(name, draft),
         WizardStep::Key => key(name, draft),
         WizardStep::Review => {
-            let is_known = PROFILES.contains(&draft.get("profile"));
+            let is_known = ProfileName::ALL.iter().any(|name| draft.is("profile", name.as_str()));
             (!is_known).then(|| field_error("profile", "Choose one of the four ways.", None))
         }
         WizardStep::Where => where_error(name, draft),
@@ -119,9 +112,9 @@ fn where_error(name: &str, draft: &Draft) -> Option<FormError> {
         return None;
     }
     let spec = draft.spec();
-    // What cannot be chosen in a cloud is not asked for, and what may be left out may be empty.
-    let broken = |rule: Option<&Rule>, text: &str| {
-        let message = rule?.broken_by(text).filter(|_| !text.is_empty())?;
+    // What may be left out may be empty.
+    let broken = |rule: &Rule, text: &str| {
+        let message = rule.broken_by(text).filter(|_| !text.is_empty())?;
         says(true, message, None)
     };
     match name {
@@ -137,14 +130,11 @@ fn where_error(name: &str, draft: &Draft) -> Option<FormError> {
             let fits = draft.amount().is_some_and(|amount| (1..=AMOUNT_MAX).contains(&amount));
             says(!fits, "It must be a number from 1 to 45.", None)
         }
-        "name" => broken(Some(&spec.names.instance), text),
-        "subnet" => broken(spec.names.subnet.as_ref(), text),
-        "resource_group" => broken(spec.names.resource_group.as_ref(), text),
-        "security_groups" => {
-            let rule = spec.names.security_group.as_ref();
-            draft.security_groups().into_iter().find_map(|group| broken(rule, group))
+        "name" => broken(&spec.names.instance, text),
+        name => {
+            let parameter = spec.parameters.iter().find(|one| one.name == name)?;
+            draft.values(parameter).into_iter().find_map(|value| broken(&parameter.rule, value))
         }
-        _ => None,
     }
 }
 

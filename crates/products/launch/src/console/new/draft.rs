@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use cloud::spec::ParameterSpec;
 use cloud::{ProviderKind, ProviderSpec};
 use uuid::Uuid;
 
 use super::step::WizardStep;
 use console::Fields;
 
-/// Everything that is asked for once.
-const NAMES: [&str; 28] = [
+/// Everything that is asked for once, beside the parameters that not every cloud has.
+const NAMES: [&str; 25] = [
     "once",
     "provider",
     "image",
@@ -25,9 +26,6 @@ const NAMES: [&str; 28] = [
     "launch_template_id",
     "amount",
     "name",
-    "subnet",
-    "security_groups",
-    "resource_group",
     "user_data",
     "poweroff",
     "key",
@@ -52,18 +50,13 @@ const DEFAULTS: [(&str, &str); 7] = [
     ("key", ""),
 ];
 const USERS_MAX: usize = 20;
-/// What belongs to one cloud and means nothing in another.
-const OF_CLOUD: [&str; 9] = [
-    "image",
-    "compose_id",
-    "image_id",
-    "source_id",
-    "instance_type",
-    "launch_template_id",
-    "subnet",
-    "security_groups",
-    "resource_group",
-];
+/// What belongs to one cloud and means nothing in another, beside its own parameters.
+const OF_CLOUD: [&str; 6] =
+    ["image", "compose_id", "image_id", "source_id", "instance_type", "launch_template_id"];
+fn names() -> impl Iterator<Item = &'static str> {
+    NAMES.into_iter().chain(ProviderKind::parameter_names())
+}
+
 /// What no form of a page changes.
 const FIXED: [&str; 2] = ["once", "provider"];
 
@@ -112,7 +105,7 @@ impl Draft {
     /// From now on it is a launch in this cloud. What was said for another one is gone.
     pub(crate) fn choose_cloud(&mut self, cloud: ProviderKind) {
         if cloud != self.provider() {
-            for name in OF_CLOUD {
+            for name in OF_CLOUD.into_iter().chain(ProviderKind::parameter_names()) {
                 self.set(name, "");
             }
             self.set("region", first_region(cloud));
@@ -126,7 +119,7 @@ impl Draft {
 
     pub(crate) fn read(fields: &Fields) -> Draft {
         let mut draft = Draft::default();
-        for name in NAMES {
+        for name in names() {
             draft.set(name, fields.text(name));
         }
         draft.users = users(fields);
@@ -138,7 +131,7 @@ impl Draft {
 
     /// Takes over the fields of one page, as the form of that page sends them.
     pub(crate) fn take(&mut self, fields: &Fields, page: WizardStep) {
-        for name in NAMES.into_iter().filter(|name| !FIXED.contains(name) && WizardStep::of(name) == page) {
+        for name in names().filter(|name| !FIXED.contains(name) && WizardStep::of(name) == page) {
             self.set(name, fields.text(name));
         }
         if page == WizardStep::Image {
@@ -200,8 +193,12 @@ impl Draft {
         self.get("amount").parse().ok()
     }
 
-    pub(crate) fn security_groups(&self) -> Vec<&str> {
-        words(self.get("security_groups"))
+    /// What was typed for a parameter that not every cloud has.
+    pub(crate) fn values(&self, parameter: &ParameterSpec) -> Vec<&str> {
+        match parameter.values_max {
+            Some(_) => words(self.get(parameter.name)),
+            None => self.given(parameter.name).into_iter().collect(),
+        }
     }
 
     pub(crate) fn packages(&self) -> Vec<&str> {
@@ -234,7 +231,7 @@ mod tests {
     #[test]
     fn a_draft_is_kept_whole_and_a_page_changes_its_own_fields_alone() {
         let mut draft = Draft::new();
-        for name in NAMES.into_iter().filter(|name| !FIXED.contains(name)) {
+        for name in names().filter(|name| !FIXED.contains(name)) {
             draft.set(name, &format!("value of {name}"));
         }
         draft.users = vec![

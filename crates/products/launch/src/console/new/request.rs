@@ -67,25 +67,21 @@ fn build(draft: &Draft, upload: &Map<String, Value>) -> Value {
 
 /// How and where.
 pub(crate) fn parameters(draft: &Draft) -> Value {
-    const TEXTS: [&str; 8] = [
-        "source_id",
-        "region",
-        "instance_type",
-        "launch_template_id",
-        "name",
-        "subnet",
-        "resource_group",
-        "user_data",
-    ];
+    const TEXTS: [&str; 6] =
+        ["source_id", "region", "instance_type", "launch_template_id", "name", "user_data"];
     let given = TEXTS.into_iter().filter_map(|name| Some((name.to_owned(), draft.given(name)?.into())));
     let mut all: Map<String, Value> = given.collect();
     all.insert("amount".to_owned(), draft.amount().unwrap_or(0).into());
     if draft.is("poweroff", "yes") {
         all.insert("poweroff".to_owned(), true.into());
     }
-    let groups = draft.security_groups();
-    if !groups.is_empty() {
-        all.insert("security_groups".to_owned(), groups.into());
+    for parameter in draft.spec().parameters {
+        let values = draft.values(parameter);
+        let given = match parameter.values_max {
+            Some(_) => (!values.is_empty()).then(|| values.into()),
+            None => values.first().map(|text| Value::from(*text)),
+        };
+        all.extend(given.map(|value| (parameter.name.to_owned(), value)));
     }
     match draft.get("key") {
         "kept" => {

@@ -115,9 +115,9 @@ fn groups(draft: &Draft, image_name: String, account: String, key: String) -> Ve
             fact("Launch template", "launch_template_id"),
             fact("Count", "amount"),
             fact("Name", "name"),
-            fact(form.subnet.label, "subnet"),
-            some(form.security_groups.label, draft.security_groups().join(", ")),
-            fact(form.resource_group.label, "resource_group"),
+        ]);
+        region.extend(spec.parameters.iter().map(|one| some(one.label, draft.values(one).join(", "))));
+        region.extend([
             draft.given("user_data").map(|_| ("First start", "with a text of yours".to_owned())),
             draft.is("poweroff", "yes").then(|| ("After the first start", "shut down".to_owned())),
         ]);

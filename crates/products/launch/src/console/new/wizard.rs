@@ -4,7 +4,7 @@ use askama::Template;
 use axum::http::StatusCode;
 use axum::response::Response;
 use cloud::ProviderSpec;
-use cloud::spec::FieldSpec;
+use cloud::spec::{FieldSpec, ParameterSpec};
 
 use super::draft::Draft;
 use super::field::{FieldNote, FormField, sentence};
@@ -61,6 +61,18 @@ impl Wizard {
     /// A field that the cloud has its own words for.
     pub(crate) fn field_of(&self, name: &'static str, field: &'static FieldSpec) -> FormField {
         self.field(name, field.label).hint(field.hint)
+    }
+
+    /// What the cloud has beside what all clouds have.
+    pub(crate) fn parameters(&self) -> impl Iterator<Item = FormField> {
+        self.spec().parameters.iter().map(|one| self.field(one.name, one.label).hint(one.hint))
+    }
+
+    /// Whether something was said, or is wrong, in the part of the page that is closed else.
+    pub(crate) fn has_network(&self) -> bool {
+        let counts =
+            |one: &ParameterSpec| !self.draft.values(one).is_empty() || self.said(one.name).bad.is_some();
+        self.draft.given("user_data").is_some() || self.spec().parameters.iter().any(counts)
     }
 
     pub(crate) fn said(&self, name: &str) -> FieldNote {

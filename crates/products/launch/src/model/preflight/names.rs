@@ -28,21 +28,16 @@ pub(crate) fn check(provider: ProviderKind, parameters: &LaunchParameters) -> Ve
         chosen("launch_template_id", names.launch_template.as_ref(), text, none)
     }));
     let no_choice = || format!("must be left out: it cannot be chosen at {provider}");
-    let subnet = parameters.subnet.as_deref();
-    field_errors.extend(subnet.and_then(|text| chosen("subnet", names.subnet.as_ref(), text, no_choice)));
-    let most = names.security_groups_max;
-    if most > 0 && parameters.security_groups.len() > most {
-        let message = format!("must be at most {most}");
-        field_errors.push(Flaw::new("security_groups", message).hint("put the rules into fewer groups"));
+    for name in ProviderKind::parameter_names() {
+        let spec = provider.spec().parameters.iter().find(|one| one.name == name);
+        let values = parameters.values(name);
+        if let Some(most) = spec.and_then(|one| one.values_max).filter(|most| values.len() > *most) {
+            let message = format!("must be at most {most}");
+            field_errors.push(Flaw::new(name, message).hint("combine them into fewer"));
+        }
+        let rule = spec.map(|one| &one.rule);
+        field_errors.extend(values.iter().find_map(|text| chosen(name, rule, text, no_choice)));
     }
-    let group = names.security_group.as_ref();
-    let mut groups = parameters.security_groups.iter();
-    field_errors.extend(groups.find_map(|text| chosen("security_groups", group, text, no_choice)));
-    let resource_group = parameters.resource_group.as_deref();
-    field_errors.extend(resource_group.and_then(|text| {
-        let none = || format!("must be left out: {provider} has no resource groups");
-        chosen("resource_group", names.resource_group.as_ref(), text, none)
-    }));
     field_errors
 }
 

@@ -4,7 +4,7 @@ use cloud::{Category, CloudError, InstanceRequest, KeyMaterial};
 use engine::prelude::*;
 
 use super::reach::parameters;
-use crate::model::params::{ImageChoice, Parameters};
+use crate::model::params::{ImageChoice, LaunchParameters, Parameters};
 use crate::model::profile::Partial;
 use crate::model::public_key::PublicKey;
 use crate::model::record::LaunchRecord;
@@ -67,20 +67,27 @@ pub(crate) fn dry_run(op: &Operation<Launch>) -> Result<InstanceRequest, Halt> {
         Partial::Keep => 1,
     };
     Ok(InstanceRequest {
-        name: parameters.name.clone(),
         image: image(op),
-        instance_type: parameters.instance_type.clone(),
-        template: parameters.launch_template_id.clone(),
         least,
-        most: parameters.amount,
         key_name: op.state.key.as_ref().map(|state| state.key.name.clone()),
         key: key_material(op, parameters),
+        tags,
+        ..of(parameters, launch_tag(op))
+    })
+}
+
+/// What the parameters say.
+pub(crate) fn of(parameters: &LaunchParameters, tag: String) -> InstanceRequest {
+    InstanceRequest {
+        name: parameters.name.clone(),
+        instance_type: parameters.instance_type.clone(),
+        template: parameters.launch_template_id.clone(),
+        most: parameters.amount,
         subnet: parameters.subnet.clone(),
         security_groups: parameters.security_groups.clone(),
         resource_group: parameters.resource_group.clone(),
-        tags,
-        ..InstanceRequest::new(launch_tag(op))
-    })
+        ..InstanceRequest::new(tag)
+    }
 }
 
 /// What is looked for later: as it was asked for, or by the mark alone where no parameters came.

@@ -7,7 +7,7 @@ pub(crate) mod check_account;
 pub(crate) mod check_permissions;
 pub(crate) mod fetch_addresses;
 mod finish;
-mod instance_request;
+pub(crate) mod instance_request;
 pub(crate) mod launch_instances;
 mod parts;
 pub(crate) mod prepare_network;

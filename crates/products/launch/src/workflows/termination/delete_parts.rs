@@ -9,6 +9,7 @@ use crate::model::numbers;
 use crate::model::record::LaunchRecord;
 use crate::model::settings::{LaunchSettings, Launches};
 use crate::model::sources::SourceError;
+use crate::workflows::launch::instance_request;
 
 pub(crate) struct DeleteParts {
     launches: Arc<Launches>,
@@ -27,14 +28,7 @@ impl DeleteParts {
         let Some(row) = row else { return Ok(None) };
         let record: LaunchRecord = numbers::read(&row).map_err(SourceError::from)?;
         let Some((tag, parameters)) = record.state.launch_tag.zip(record.parameters) else { return Ok(None) };
-        Ok(Some(InstanceRequest {
-            name: parameters.name,
-            most: parameters.amount,
-            subnet: parameters.subnet,
-            security_groups: parameters.security_groups,
-            resource_group: parameters.resource_group,
-            ..InstanceRequest::new(tag)
-        }))
+        Ok(Some(instance_request::of(&parameters, tag)))
     }
 }
 
