@@ -1,9 +1,11 @@
 //! The steps that a draft will take, as far as they can be told before.
 
-use cloud::PartKind;
 use engine::WorkflowInfo;
 
 use super::draft::Draft;
+use crate::model::profile::{ProfileName, Surface};
+use crate::model::status::shape::{LaunchKind, LaunchShape};
+use crate::workflows::launch::TABLE;
 
 pub(crate) struct Planned {
     pub(crate) title: String,
@@ -18,18 +20,26 @@ pub(crate) fn of(draft: &Draft, workflow: Option<WorkflowInfo>) -> Vec<Planned> 
 }
 
 fn applies(name: &str, draft: &Draft) -> bool {
-    match name {
-        "check_permissions" => draft.builds() && !draft.is_later(),
-        "submit_build" => draft.builds(),
-        "build_image" => draft.may_wait(),
-        "wait_for_parameters" => draft.is_later(),
-        "upload_public_key" => {
-            draft.spec().keys.are_uploaded && (draft.is_later() || !draft.is("key", "none"))
-        }
-        "prepare_network" => draft.spec().parts.contains(&PartKind::Network),
-        "register_in_inventory" => ["inventory", "events"].contains(&draft.get("profile")),
-        "test_step" => false,
-        _ => true,
+    // A launch skips the upload when it comes to it and sees that there is no key.
+    let has_no_key = !draft.is_later() && draft.is("key", "none");
+    let is_skipped = name == "upload_public_key" && has_no_key;
+    let shape = shape(draft);
+    !is_skipped && TABLE.iter().all(|line| line.name() != name || line.applies(shape))
+}
+
+/// What decides which steps a launch has, as far as the draft says it.
+fn shape(draft: &Draft) -> LaunchShape {
+    let image = match draft.get("image") {
+        "build" => LaunchKind::Build,
+        "ready" => LaunchKind::Compose,
+        _ => LaunchKind::Given,
+    };
+    let profile = ProfileName::ALL.into_iter().find(|name| draft.is("profile", name.as_str()));
+    LaunchShape {
+        provider: draft.provider(),
+        image,
+        is_deferred: draft.is_later(),
+        on_inventory: profile.is_some_and(|name| name.profile().shows_on(Surface::Inventory)),
     }
 }
 

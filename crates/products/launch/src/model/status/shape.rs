@@ -10,13 +10,13 @@ use crate::model::record::{ImageSummary, LaunchRecord};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LaunchShape {
     pub(crate) provider: ProviderKind,
-    image: LaunchKind,
+    pub(crate) image: LaunchKind,
     pub(crate) is_deferred: bool,
-    on_inventory: bool,
+    pub(crate) on_inventory: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum LaunchKind {
+pub(crate) enum LaunchKind {
     Given,
     Compose,
     Build,
