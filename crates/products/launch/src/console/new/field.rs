@@ -2,7 +2,7 @@
 
 use askama::Template;
 use askama::filters::HtmlSafe;
-use console::FormError;
+use console::{Fields, FormError, PageError};
 
 /// What is said below a field.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Template)]
@@ -68,6 +68,18 @@ impl FormField {
             drops: false,
             said,
         }
+    }
+
+    /// With what was typed, and with what is wrong with it.
+    pub(crate) fn typed(
+        name: &'static str,
+        label: &'static str,
+        typed: &Fields,
+        page_error: Option<&PageError>,
+    ) -> FormField {
+        let mut field_errors = page_error.into_iter().flat_map(|page_error| &page_error.field_errors);
+        let field_error = field_errors.find(|field_error| field_error.field == name).cloned();
+        FormField::new(name, label, typed.text(name), field_error.into())
     }
 
     pub(crate) fn hint(self, hint: &'static str) -> FormField {

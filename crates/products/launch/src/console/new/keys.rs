@@ -9,7 +9,7 @@ use axum::response::Response;
 use serde::Deserialize;
 
 use super::super::LAUNCH;
-use super::field::{FieldNote, FormField, sentence};
+use super::field::{FormField, sentence};
 use console::list::ListPosition;
 use console::parts::{NEWEST_FIRST, Pager};
 use console::{CsrfToken, Fields, Flash, PageError, Shell, SignedIn, confirm};
@@ -36,12 +36,7 @@ struct KeyResults {
 
 impl KeyResults {
     fn field(&self, name: &'static str, label: &'static str) -> FormField {
-        let field_error = self
-            .page_error
-            .iter()
-            .flat_map(|page_error| &page_error.field_errors)
-            .find(|field_error| field_error.field == name);
-        FormField::new(name, label, self.typed.text(name), FieldNote::from(field_error.cloned()))
+        FormField::typed(name, label, &self.typed, self.page_error.as_ref())
     }
 
     fn note(&self) -> Option<String> {

@@ -11,7 +11,7 @@ use cloud::spec::{AccountField, title};
 use serde::Deserialize;
 
 use super::super::LAUNCH;
-use super::field::{FieldNote, FormField, sentence};
+use super::field::{FormField, sentence};
 use super::go::create_account;
 use console::parts::{Chip, Icon, Tone};
 use console::{ApiClient, CsrfToken, Fields, Flash, PageError, Shell, SignedIn, confirm, path};
@@ -33,12 +33,7 @@ struct SourcesPage {
 
 impl SourcesPage {
     fn field(&self, name: &'static str, label: &'static str) -> FormField {
-        let field_error = self
-            .page_error
-            .iter()
-            .flat_map(|page_error| &page_error.field_errors)
-            .find(|field_error| field_error.field == name);
-        FormField::new(name, label, self.typed.text(name), FieldNote::from(field_error.cloned()))
+        FormField::typed(name, label, &self.typed, self.page_error.as_ref())
     }
 
     fn account_field(&self, field: &'static AccountField) -> FormField {
