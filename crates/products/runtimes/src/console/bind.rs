@@ -1,11 +1,10 @@
 //! `GET /console/runtimes/{id}/bind`: credentials for a cluster, shown once.
 
-use crate::api::osb::wire::Binding;
+use crate::api::osb::wire::{BindBody, Binding};
 use askama::Template;
 use axum::extract::Path;
 use axum::http::StatusCode;
 use axum::response::Response;
-use serde_json::json;
 use uuid::Uuid;
 
 use super::catalog::{Catalog, Purpose};
@@ -94,11 +93,12 @@ async fn make(
         return Ok(Err(again(form, None)));
     }
     let found = runtime(&signed_in.api, id).await?;
-    let body = json!({
-        "service_id": found.service_class_id,
-        "plan_id": found.service_plan_id,
-        "parameters": parameters,
-    });
+    let body = BindBody {
+        service_id: Some(found.service_class_id),
+        plan_id: Some(found.service_plan_id),
+        parameters: Some(parameters),
+        ..BindBody::default()
+    };
     let instance = path::part(&found.instance_id);
     let place = format!("/v2/service_instances/{instance}/service_bindings/{}", path::part(&binding));
     match signed_in.api.put(&place, &body).await {

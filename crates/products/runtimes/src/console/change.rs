@@ -1,11 +1,12 @@
 //! `GET /console/runtimes/{id}/change`
 
+use crate::api::osb::wire::UpdateBody;
 use crate::api::types::Runtime;
 use askama::Template;
 use axum::extract::Path;
 use axum::http::StatusCode;
 use axum::response::Response;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::catalog::{Catalog, PlanView, Purpose};
 use super::look::{parameters, runtime};
@@ -107,10 +108,12 @@ async fn ask(
     if changed.is_empty() && plan.is_none() {
         return Ok(Ok(Flash::good("Nothing was changed.")));
     }
-    let mut body = json!({"service_id": present.runtime.service_class_id, "parameters": changed});
-    if let Some(plan) = plan {
-        body["plan_id"] = json!(plan);
-    }
+    let body = UpdateBody {
+        service_id: present.runtime.service_class_id.clone(),
+        plan_id: plan.map(str::to_owned),
+        parameters: Some(changed),
+        ..UpdateBody::default()
+    };
     let at =
         format!("/v2/service_instances/{}?accepts_incomplete=true", path::part(&present.runtime.instance_id));
     match signed_in.api.patch(&at, &body).await {
@@ -140,6 +143,8 @@ fn differing(typed: Map<String, Value>, present: &Map<String, Value>) -> Map<Str
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]

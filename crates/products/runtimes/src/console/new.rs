@@ -4,10 +4,10 @@ use askama::Template;
 use axum::extract::Path;
 use axum::http::StatusCode;
 use axum::response::Response;
-use serde_json::json;
 use uuid::Uuid;
 
 use super::catalog::{Catalog, PlanView, Purpose};
+use crate::api::osb::wire::ProvisionBody;
 use console::{CsrfToken, Fields, Flash, PageError, SchemaForm, Shell, SignedIn, path};
 
 /// Brokers insist on an organization and a space, which only one platform has.
@@ -108,14 +108,17 @@ async fn ask(
     }
     let account = fields.given("account").unwrap_or(NOWHERE);
     let subaccount = fields.given("subaccount").unwrap_or(NOWHERE);
-    let body = json!({
-        "service_id": service.id,
-        "plan_id": plan.id,
-        "organization_guid": account,
-        "space_guid": subaccount,
-        "context": {"globalaccount_id": account, "subaccount_id": subaccount, "user_id": signed_in.name()},
-        "parameters": parameters,
-    });
+    let context =
+        [("globalaccount_id", account), ("subaccount_id", subaccount), ("user_id", signed_in.name())];
+    let body = ProvisionBody {
+        service_id: service.id.clone(),
+        plan_id: plan.id.clone(),
+        organization_guid: account.to_owned(),
+        space_guid: subaccount.to_owned(),
+        context: Some(context.map(|(name, value)| (name.to_owned(), value.into())).into_iter().collect()),
+        parameters: Some(parameters),
+        ..ProvisionBody::default()
+    };
     let at = format!("/v2/service_instances/{}?accepts_incomplete=true", path::part(&id));
     match signed_in.api.put(&at, &body).await {
         Ok(_) => Ok(Ok(id)),

@@ -4,31 +4,6 @@ use serde_json::{Map, Value, json};
 
 use server::tokens::digest;
 
-/// What makes a request for an instance the same as another one.
-pub(crate) struct InstanceIdentity<'a> {
-    pub(crate) id: &'a str,
-    pub(crate) service: &'a str,
-    pub(crate) plan: &'a str,
-    pub(crate) organization: &'a str,
-    pub(crate) space: &'a str,
-    pub(crate) context: &'a Map<String, Value>,
-    pub(crate) parameters: &'a Map<String, Value>,
-}
-
-impl InstanceIdentity<'_> {
-    pub(crate) fn digest(&self) -> String {
-        of(&json!([
-            self.id,
-            self.service,
-            self.plan,
-            self.organization,
-            self.space,
-            stable(self.context),
-            self.parameters,
-        ]))
-    }
-}
-
 /// What makes a request for a binding the same as another one.
 pub(crate) struct BindingIdentity<'a> {
     /// Of the instance and of the binding.
@@ -58,14 +33,14 @@ impl BindingIdentity<'_> {
     }
 }
 
-fn of(value: &Value) -> String {
+pub(crate) fn of(value: &Value) -> String {
     let mut text = String::new();
     write(value, &mut text);
     digest(&text)
 }
 
 /// The keys that stay the same for the life of an instance. Names do not: users may rename.
-fn stable(context: &Map<String, Value>) -> Map<String, Value> {
+pub(crate) fn stable(context: &Map<String, Value>) -> Map<String, Value> {
     let is_stable =
         |key: &str| ["platform", "namespace", "clusterid"].contains(&key) || key.ends_with("_guid");
     context
@@ -104,6 +79,7 @@ fn write(value: &Value, text: &mut String) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::wire::ProvisionBody;
     use super::*;
 
     fn map(value: Value) -> Map<String, Value> {
@@ -115,8 +91,11 @@ mod tests {
 
     fn instance(plan: &str, space: &str, context: Value, parameters: Value) -> String {
         let (context, parameters) = (&map(context), &map(parameters));
-        InstanceIdentity { id: "i", service: "s", plan, organization: "o", space, context, parameters }
-            .digest()
+        let text = str::to_owned;
+        let (service_id, plan_id) = (text("s"), text(plan));
+        let (organization_guid, space_guid) = (text("o"), text(space));
+        ProvisionBody { service_id, plan_id, organization_guid, space_guid, ..ProvisionBody::default() }
+            .digest("i", context, parameters)
     }
 
     #[test]

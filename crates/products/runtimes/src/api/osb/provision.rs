@@ -16,7 +16,6 @@ use super::body::{OsbBody, context_text};
 use super::decide::{Decision, OsbCall, decide};
 use super::error;
 use super::headers::Origin;
-use super::identity::InstanceIdentity;
 use super::instance_path::{InstancePath, QueryParams};
 use super::standing::{StoredRecord, broken, record_update};
 use super::submit::{ATTEMPTS_MAX, under_way};
@@ -81,15 +80,9 @@ pub(crate) async fn provision(
         account: asked.account.clone(),
         subaccount: asked.subaccount.clone(),
         user: asked.user.clone(),
-        digest: asked.digest(),
+        digest: asked.body.digest(&instance_path.instance, &asked.context, &asked.parameters),
         maintenance_version: asked.plan.maintenance.as_ref().map(|maintenance| maintenance.version.clone()),
-        ..InstanceRecord::new(
-            &instance_path.instance,
-            &asked.body.service_id,
-            &asked.body.plan_id,
-            parameters,
-            context,
-        )
+        ..asked.body.record(&instance_path.instance, parameters, context)
     };
     for _ in 0..ATTEMPTS_MAX {
         if let Some(answer) = attempt(&broker, &asked, &instance).await? {
@@ -224,18 +217,5 @@ impl<'a> ProvisionRequest<'a> {
         let asked = text("region").filter(|_| !compat || plan.area_of(platform_region).is_none());
         let region = plan.region(asked, platform_region);
         (plan, region)
-    }
-
-    fn digest(&self) -> String {
-        let wanted = InstanceIdentity {
-            id: &self.instance_path.instance,
-            service: &self.body.service_id,
-            plan: &self.body.plan_id,
-            organization: &self.body.organization_guid,
-            space: &self.body.space_guid,
-            context: &self.context,
-            parameters: &self.parameters,
-        };
-        wanted.digest()
     }
 }

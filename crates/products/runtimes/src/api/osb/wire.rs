@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 
 pub use api::OsbBody as Error;
+use engine::secret::Sealed;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
-use super::body;
+use super::{body, identity};
+use crate::model::InstanceRecord;
 
 /// Nothing more to say.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -41,6 +43,25 @@ pub struct ProvisionBody {
     pub parameters: Option<Map<String, Value>>,
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "body::maintenance_info")]
     pub maintenance_info: Option<MaintenanceInfo>,
+}
+
+impl ProvisionBody {
+    /// The record of what it asks for.
+    pub(crate) fn record(&self, id: &str, parameters: Sealed, context: Sealed) -> InstanceRecord {
+        InstanceRecord::new(id, &self.service_id, &self.plan_id, parameters, context)
+    }
+
+    /// What makes it the same as another one.
+    pub(crate) fn digest(
+        &self,
+        id: &str,
+        context: &Map<String, Value>,
+        parameters: &Map<String, Value>,
+    ) -> String {
+        let ProvisionBody { service_id, plan_id, organization_guid, space_guid, .. } = self;
+        let context = identity::stable(context);
+        identity::of(&json!([id, service_id, plan_id, organization_guid, space_guid, context, parameters]))
+    }
 }
 
 /// The body of a change. Parameters are laid over the present ones, field by field at the top level; what is
