@@ -13,8 +13,9 @@ use uuid::Uuid;
 use app::cli::Global;
 use app::client::{Address, CallResult};
 
+pub use crate::model::FunctionRole;
 pub(crate) use credentials::OpenNebulaArgs;
-pub use runtime::{FunctionRole, RuntimeBody, State};
+pub use runtime::{RuntimeBody, State};
 
 static SERVERLESS: Api = Api {
     format: ErrorFormat::Cognit,

@@ -3,6 +3,7 @@
 
 pub use api::CognitBody as Error;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
@@ -14,49 +15,76 @@ pub struct Envelope {
     pub serverless_runtime: ServerlessRuntime,
 }
 
+/// A function runtime, and a data runtime beside it if one is asked for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 #[schema(rename_all = "SCREAMING_SNAKE_CASE")]
 pub struct ServerlessRuntime {
-    /// Made up if it is left out.
+    /// A name for people; made up if it is left out.
     #[schema(max_length = 128)]
     pub name: Option<String>,
-    /// Not looked at in a request.
+    /// The id of the runtime; answered only.
     pub id: Option<i32>,
+    /// The VM that runs functions.
     pub faas: Function,
-    /// Without it, or with an empty flavour in it, there is none.
+    /// The VM that keeps data; none if this is left out or its flavour is empty.
     pub daas: Option<Function>,
+    /// Where the VMs should run.
     pub scheduling: Option<Scheduling>,
+    /// What is known about the device that asks.
     pub device_info: Option<DeviceInfo>,
-    /// Not looked at in a request.
+    /// The id of its service in OneFlow; answered only.
     pub service_id: Option<i32>,
 }
 
-/// A VM that runs functions, or that keeps data for them.
+/// A VM that runs functions, or that keeps data for them. In an update its flavour may be empty. An endpoint has neither
+/// a scheme nor a port.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 #[schema(rename_all = "SCREAMING_SNAKE_CASE")]
 pub struct Function {
-    /// May be empty in an update.
+    /// What kind of VM it is; together with the other flavour it names the service template.
     #[schema(example = "Function")]
     pub flavour: String,
-    /// Logical cores.
+    /// Logical cores of the VM.
     #[schema(minimum = 1)]
     pub cpu: Option<u32>,
-    /// Megabytes.
+    /// Memory of the VM in MB.
     #[schema(minimum = 1)]
     pub memory: Option<u32>,
-    /// Megabytes. It can only grow.
+    /// Size of the first disk of the VM in MB; it can only grow.
     #[schema(minimum = 1)]
     pub disk_size: Option<u32>,
-    /// Not looked at in a request.
+    /// The id of the VM; answered only.
     pub vm_id: Option<i32>,
-    /// Not looked at in a request.
+    /// How the VM is; answered only.
     pub state: Option<State>,
-    /// The address, without a scheme and without a port. Not looked at in a request.
+    /// The address of the VM, empty without a network; answered only.
     pub endpoint: Option<String>,
-    /// Why the state is `ERROR`, or what a VM waits for whose state is `PENDING`. Not looked at in a request.
+    /// Why the state is ERROR, or what a VM waits for whose state is PENDING; answered only.
     pub error: Option<String>,
+}
+
+impl ServerlessRuntime {
+    /// A member of one of its blocks as text, empty where it says nothing.
+    pub(crate) fn text(&self, block: &str, member: &str) -> String {
+        text(self, &format!("/{block}/{member}"))
+    }
+}
+
+impl Function {
+    /// A member as text, empty where it says nothing.
+    pub(crate) fn text(&self, member: &str) -> String {
+        text(self, &format!("/{member}"))
+    }
+}
+
+fn text(of: &impl Serialize, path: &str) -> String {
+    match serde_json::to_value(of).unwrap_or_default().pointer_mut(path).map(Value::take) {
+        None | Some(Value::Null) => String::new(),
+        Some(Value::String(text)) => text,
+        Some(other) => other.to_string(),
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -73,14 +101,15 @@ impl State {
     pub const ALL: [&'static str; 4] = ["PENDING", "RUNNING", "UPDATING", "ERROR"];
 }
 
-/// Where a runtime should be. It is echoed as it was sent.
+/// Where a runtime should be. It is echoed as it was sent; the policy becomes `SCHED_RANK`, the requirements become
+/// `SCHED_REQUIREMENTS`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 #[schema(rename_all = "SCREAMING_SNAKE_CASE")]
 pub struct Scheduling {
-    /// Becomes `SCHED_RANK`.
+    /// What the placement is judged by, such as energy or latency.
     pub policy: Option<String>,
-    /// Becomes `SCHED_REQUIREMENTS`.
+    /// What a host must have to be considered.
     pub requirements: Option<String>,
 }
 
@@ -89,8 +118,9 @@ pub struct Scheduling {
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 #[schema(rename_all = "SCREAMING_SNAKE_CASE")]
 pub struct DeviceInfo {
-    /// Seconds.
+    /// Seconds from the device to this engine.
     pub latency_to_pe: Option<f64>,
+    /// Where the device is.
     pub geographic_location: Option<String>,
 }
 

@@ -5,14 +5,14 @@ use clap::Args;
 use clap::builder::RangedU64ValueParser;
 use serde_json::{Map, Value, json};
 
-use crate::client::FunctionRole;
+use crate::model::FunctionRole;
 
 /// Nothing in OpenNebula is larger.
 fn amount() -> RangedU64ValueParser<u32> {
     RangedU64ValueParser::new().range(1..=u64::from(u32::MAX))
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(super) struct AmountArgs {
     /// Logical cores of the function
     #[arg(long, value_name = "N", value_parser = amount())]
@@ -34,7 +34,7 @@ pub(super) struct AmountArgs {
     daas_disk: Option<u32>,
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(super) struct PlacementArgs {
     /// Which hosts are better: an expression that becomes `SCHED_RANK`
     #[arg(long, value_name = "TEXT")]
@@ -120,23 +120,15 @@ impl RuntimeArgs<'_> {
 mod tests {
     use super::*;
 
-    const NOTHING: AmountArgs = AmountArgs {
-        cpu: None,
-        memory: None,
-        disk: None,
-        daas_cpu: None,
-        daas_memory: None,
-        daas_disk: None,
-    };
-    const NOWHERE: PlacementArgs = PlacementArgs { policy: None, requirements: None };
-
     #[test]
     fn only_what_is_named_is_sent() {
-        let bare = RuntimeArgs { name: None, amounts: &NOTHING, place: &NOWHERE };
+        let bare =
+            RuntimeArgs { name: None, amounts: &AmountArgs::default(), place: &PlacementArgs::default() };
         assert!(bare.is_empty());
         let body = bare.body("F", None).unwrap();
         assert_eq!(body, json!({"SERVERLESS_RUNTIME": {"FAAS": {"FLAVOUR": "F"}}}));
-        let amounts = AmountArgs { cpu: Some(2), disk: Some(9), daas_memory: Some(512), ..NOTHING };
+        let amounts =
+            AmountArgs { cpu: Some(2), disk: Some(9), daas_memory: Some(512), ..AmountArgs::default() };
         let place = PlacementArgs { policy: Some("ENERGY".into()), requirements: None };
         let full = RuntimeArgs { name: Some("n"), amounts: &amounts, place: &place };
         assert!(!full.is_empty());

@@ -4,30 +4,21 @@ use anyhow::Result;
 use clap::Args;
 
 use super::wait::WaitArgs;
-use crate::client::{FunctionRole, RuntimeBody, ServerlessClient, State};
+use crate::client::{RuntimeBody, ServerlessClient, State};
+use crate::model::FunctionRole;
+use crate::model::fields::{AMOUNTS, AmountField, BLOCK_FIELDS};
 use app::cli::Global;
 use app::cmd::wait::WaitResult;
 use app::exit::Exit;
 use app::output::{self, Cell, Format, Mood, Render, Table, note, printable};
 
 /// What a function tells about itself: the word for people, the member, and its unit.
-const FACTS: [(&str, &str, &str); 7] = [
-    ("flavour", "FLAVOUR", ""),
-    ("state", "STATE", ""),
-    ("endpoint", "ENDPOINT", ""),
-    ("cpu", "CPU", ""),
-    ("memory", "MEMORY", " MB"),
-    ("disk", "DISK_SIZE", " MB"),
-    ("vm", "VM_ID", ""),
-];
-
-/// What a runtime tells besides.
-const MORE: [(&str, &str); 4] = [
-    ("policy", "/SCHEDULING/POLICY"),
-    ("requirements", "/SCHEDULING/REQUIREMENTS"),
-    ("device latency", "/DEVICE_INFO/LATENCY_TO_PE"),
-    ("device location", "/DEVICE_INFO/GEOGRAPHIC_LOCATION"),
-];
+fn facts() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+    let amount =
+        |field: &'static AmountField| (field.word, field.member, if field.is_megabytes { " MB" } else { "" });
+    let first = [("flavour", "FLAVOUR", ""), ("state", "STATE", ""), ("endpoint", "ENDPOINT", "")];
+    first.into_iter().chain(AMOUNTS.iter().map(amount)).chain([("vm", "VM_ID", "")])
+}
 
 const EXAMPLES: &str = "\
 Examples:
@@ -54,7 +45,7 @@ impl Render for RuntimeBody {
         fact("state", state(self));
         fact("service", Cell::maybe(self.word("/SERVICE_ID")));
         for role in self.roles() {
-            for (word, member, unit) in FACTS {
+            for (word, member, unit) in facts() {
                 if let Some(text) = self.of(role, member) {
                     fact(&format!("{} {word}", prefix(role)), Cell::new(format!("{text}{unit}")));
                 }
@@ -63,9 +54,9 @@ impl Render for RuntimeBody {
                 fact(&format!("{} error", prefix(role)), Cell::new(error).mood(Mood::Bad));
             }
         }
-        for (word, path) in MORE {
-            if let Some(text) = self.word(path) {
-                fact(word, Cell::new(text));
+        for field in &BLOCK_FIELDS {
+            if let Some(text) = self.word(&format!("/{}/{}", field.block, field.member)) {
+                fact(field.word, Cell::new(text));
             }
         }
         table

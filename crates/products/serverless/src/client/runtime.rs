@@ -3,28 +3,13 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::model::FunctionRole;
+
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(try_from = "Value", into = "Value")]
 pub struct RuntimeBody {
     pub id: i32,
     body: Value,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FunctionRole {
-    Faas,
-    Daas,
-}
-
-impl FunctionRole {
-    pub const ALL: [FunctionRole; 2] = [FunctionRole::Faas, FunctionRole::Daas];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            FunctionRole::Faas => "FAAS",
-            FunctionRole::Daas => "DAAS",
-        }
-    }
 }
 
 /// How a runtime is as a whole.

@@ -1,6 +1,7 @@
 //! The form of a serverless runtime, as typed and as the API takes it.
 
 use crate::api::wire::Function;
+use crate::model::fields::{AMOUNTS, AmountField};
 use askama::Template;
 use askama::filters::HtmlSafe;
 use console::Fields;
@@ -11,7 +12,8 @@ use serde_json::{Map, Value, json};
 #[template(path = "amount.html")]
 pub(super) struct Amount {
     name: String,
-    label: &'static str,
+    member: &'static str,
+    label: String,
     hint: &'static str,
     value: String,
     error: Option<&'static str>,
@@ -22,43 +24,34 @@ impl HtmlSafe for Amount {}
 /// Cores, memory and disk of one of the two VMs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct FunctionSize {
-    pub(super) amounts: [Amount; 3],
+    pub(super) amounts: Vec<Amount>,
 }
 
-const MEMBERS: [&str; 3] = ["CPU", "MEMORY", "DISK_SIZE"];
-
 impl FunctionSize {
-    fn new(prefix: &str, values: [String; 3]) -> FunctionSize {
-        let [cpu, memory, disk] = values;
-        let amount = |name: &str, label, hint, value| Amount {
-            name: format!("{prefix}_{name}"),
-            label,
-            hint,
-            value,
+    fn new(prefix: &str, value: impl Fn(&AmountField) -> String) -> FunctionSize {
+        let amount = |field: &AmountField| Amount {
+            name: format!("{prefix}_{}", field.word),
+            member: field.member,
+            label: if field.is_megabytes { format!("{} in MB", field.label) } else { field.label.to_owned() },
+            hint: field.hint,
+            value: value(field),
             error: None,
         };
-        FunctionSize {
-            amounts: [
-                amount("cpu", "Cores", "", cpu),
-                amount("memory", "Memory in MB", "", memory),
-                amount("disk", "Disk in MB", "It can only grow.", disk),
-            ],
-        }
+        FunctionSize { amounts: AMOUNTS.iter().map(amount).collect() }
     }
 
     pub(super) fn empty(prefix: &str) -> FunctionSize {
-        FunctionSize::new(prefix, Default::default())
+        FunctionSize::new(prefix, |_| String::new())
     }
 
     pub(super) fn of(prefix: &str, function: &Function) -> FunctionSize {
-        let text = |value: Option<u32>| value.map(|value| value.to_string()).unwrap_or_default();
-        FunctionSize::new(prefix, [text(function.cpu), text(function.memory), text(function.disk_size)])
+        FunctionSize::new(prefix, |field| function.text(field.member))
     }
 
     /// What was typed; what is no number is noted where it was typed.
     pub(super) fn typed(prefix: &str, fields: &Fields) -> FunctionSize {
-        let text = |name: &str| fields.text(&format!("{prefix}_{name}")).to_owned();
-        let mut machine = FunctionSize::new(prefix, [text("cpu"), text("memory"), text("disk")]);
+        let text = |field: &AmountField| fields.text(&format!("{prefix}_{}", field.word)).to_owned();
+        let mut machine = FunctionSize::new(prefix, text);
         for amount in &mut machine.amounts {
             let is_good =
                 amount.value.is_empty() || amount.value.parse::<u32>().is_ok_and(|number| number > 0);
@@ -74,9 +67,9 @@ impl FunctionSize {
     /// The members of the request.
     pub(super) fn members(&self, flavour: &str) -> Value {
         let mut all = Map::from_iter([("FLAVOUR".to_owned(), json!(flavour))]);
-        for (member, amount) in MEMBERS.into_iter().zip(&self.amounts) {
+        for amount in &self.amounts {
             if let Ok(number) = amount.value.parse::<u32>() {
-                all.insert(member.to_owned(), json!(number));
+                all.insert(amount.member.to_owned(), json!(number));
             }
         }
         Value::Object(all)

@@ -1,6 +1,7 @@
 //! `GET /console/serverless/{id}`
 
 use crate::api::wire::{Envelope, Function, ServerlessRuntime};
+use crate::model::fields::{AMOUNTS, BLOCK_FIELDS};
 use askama::Template;
 use axum::extract::Path;
 use axum::http::StatusCode;
@@ -32,6 +33,25 @@ impl ServerlessPart {
         let data = self.runtime.daas.as_ref().map(|daas| ("Data", daas));
         [("Functions", &self.runtime.faas)].into_iter().chain(data).collect()
     }
+
+    /// Where the VMs should be, and what is known about the device.
+    fn facts(&self) -> impl Iterator<Item = (&'static str, String)> {
+        BLOCK_FIELDS.iter().filter_map(|field| {
+            let text = self.runtime.text(field.block, field.member);
+            (!text.is_empty()).then(|| (field.label, format!("{text}{}", field.unit)))
+        })
+    }
+}
+
+fn amounts(machine: &Function) -> impl Iterator<Item = (&'static str, String)> {
+    AMOUNTS.iter().map(|field| {
+        let text = match machine.text(field.member) {
+            text if field.is_megabytes => super::size(text.parse().ok().as_ref()),
+            text if text.is_empty() => "–".to_owned(),
+            text => text,
+        };
+        (field.label, text)
+    })
 }
 
 pub(super) async fn show(signed_in: SignedIn, Path(id): Path<i32>) -> Response {

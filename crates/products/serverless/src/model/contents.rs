@@ -5,6 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use engine::secret::{ExposeSecret, SecretString};
 use opennebula::{AttributeName, Dialect, NebulaTemplate, Text, Unfit, Vector, VmTemplate};
 
+use super::fields::{Amount, BLOCK_FIELDS};
 use super::function::{FunctionRole, FunctionSpec};
 use super::json::{Json, Members};
 use super::runtime_error::RuntimeError;
@@ -40,8 +41,10 @@ impl Common<'_> {
         made.push_vector(name("HOT_RESIZE"), hot);
         made.set(name("MEMORY_RESIZE_MODE"), Text::ours(settings.resize_mode.as_str()));
         self.add_disks(&mut made, role, asked, (base, image_size))?;
-        let cpu = asked.cpu.or_else(|| whole(base.get("VCPU"))).unwrap_or(settings.cpu_default);
-        let memory = asked.memory.or_else(|| whole(base.get("MEMORY"))).unwrap_or(settings.memory_default);
+        let wanted = |amount| asked.amounts.get(&amount).copied();
+        let cpu = wanted(Amount::Cpu).or_else(|| whole(base.get("VCPU"))).unwrap_or(settings.cpu_default);
+        let memory =
+            wanted(Amount::Memory).or_else(|| whole(base.get("MEMORY"))).unwrap_or(settings.memory_default);
         let amounts = [
             (name("CPU"), cpu),
             (name("VCPU"), cpu),
@@ -97,7 +100,8 @@ impl Common<'_> {
             ));
         };
         let least = image_size.unwrap_or_default();
-        if let Some(size) = asked.disk_size.filter(|size| *size < least) {
+        let wanted = asked.amounts.get(&Amount::DiskSize).copied();
+        if let Some(size) = wanted.filter(|size| *size < least) {
             let role = role.as_str();
             let message = format!(
                 "The property '#/SERVERLESS_RUNTIME/{role}/DISK_SIZE' is {size}, and the image of the disk has {least} MB: \
@@ -106,7 +110,7 @@ impl Common<'_> {
             return Err(RuntimeError::new(422, "Failed to create Serverless Runtime Service", message));
         }
         let default = || self.settings.disk_default.max(least);
-        let size = asked.disk_size.or_else(|| whole(first.get("SIZE"))).unwrap_or_else(default);
+        let size = wanted.or_else(|| whole(first.get("SIZE"))).unwrap_or_else(default);
         first.set(name("SIZE"), Text::ours(size.to_string()));
         for disk in disks {
             made.push(disk);
@@ -137,7 +141,6 @@ pub(crate) fn place(
 
 pub(crate) const SCHEDULING: [(&str, &str); 2] =
     [("POLICY", "SCHED_RANK"), ("REQUIREMENTS", "SCHED_REQUIREMENTS")];
-const DEVICE_INFO: [&str; 2] = ["LATENCY_TO_PE", "GEOGRAPHIC_LOCATION"];
 
 /// As the scheduler gets it.
 pub(crate) fn schedule(text: &str, settings: &ServerlessSettings) -> String {
@@ -148,7 +151,8 @@ pub(crate) fn schedule(text: &str, settings: &ServerlessSettings) -> String {
 pub(crate) fn device_info(info: &Members) -> Result<Vector, RuntimeError> {
     let mut vector = Vector::new(name("DEVICE_INFO"));
     for (member, value) in info.iter() {
-        let Some(known) = DEVICE_INFO.into_iter().find(|known| *known == member) else { continue };
+        let known = BLOCK_FIELDS.iter().find(|known| known.block == "DEVICE_INFO" && known.member == member);
+        let Some(known) = known.map(|known| known.member) else { continue };
         let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         vector.set(name(known), from_user(&format!("DEVICE_INFO/{known}"), text)?);
     }

@@ -2,6 +2,7 @@
 
 use opennebula::{NebulaTemplate, VirtualMachine};
 
+use super::fields::{self, Amounts};
 use super::json::{Json, Members};
 use super::state::{self, RuntimeState};
 
@@ -31,11 +32,7 @@ impl FunctionRole {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FunctionSpec {
     pub flavour: String,
-    pub cpu: Option<u32>,
-    /// Megabytes.
-    pub memory: Option<u32>,
-    /// Megabytes of the first disk.
-    pub disk_size: Option<u32>,
+    pub amounts: Amounts,
 }
 
 /// What is seen of a function now.
@@ -44,9 +41,7 @@ pub(crate) struct ObservedFunction {
     pub vm_id: Option<i32>,
     pub state: RuntimeState,
     pub error: Option<String>,
-    pub cpu: Option<u32>,
-    pub memory: Option<u32>,
-    pub disk_size: Option<u32>,
+    pub amounts: Amounts,
     pub endpoint: String,
 }
 
@@ -58,9 +53,7 @@ impl ObservedFunction {
             vm_id: Some(machine.id),
             state,
             error,
-            cpu: number(template.get("VCPU")),
-            memory: number(template.get("MEMORY")),
-            disk_size: disk_size(template),
+            amounts: fields::seen(template),
             endpoint: endpoint(template),
         }
     }
@@ -71,8 +64,7 @@ impl ObservedFunction {
         state: RuntimeState,
         error: Option<String>,
     ) -> ObservedFunction {
-        let endpoint = String::new();
-        ObservedFunction { vm_id, state, error, cpu: None, memory: None, disk_size: None, endpoint }
+        ObservedFunction { vm_id, state, error, amounts: Amounts::new(), endpoint: String::new() }
     }
 
     /// Writes what is seen over what was stored.
@@ -81,11 +73,8 @@ impl ObservedFunction {
             members.set("VM_ID", id);
         }
         members.set("STATE", self.state.as_str());
-        let amounts = [("CPU", self.cpu), ("MEMORY", self.memory), ("DISK_SIZE", self.disk_size)];
-        for (name, amount) in amounts {
-            if let Some(amount) = amount {
-                members.set(name, amount);
-            }
+        for (amount, value) in &self.amounts {
+            members.set(amount.member(), *value);
         }
         members.set("ENDPOINT", self.endpoint.as_str());
         match &self.error {
@@ -98,15 +87,6 @@ impl ObservedFunction {
 /// A number of one of our members, also where an older engine wrote it as text.
 pub(crate) fn stored_id(members: &Members, name: &str) -> Option<i32> {
     members.get(name).and_then(Json::as_integer).and_then(|id| i32::try_from(id).ok())
-}
-
-fn number(text: Option<&str>) -> Option<u32> {
-    text?.trim().parse().ok()
-}
-
-fn disk_size(template: &NebulaTemplate) -> Option<u32> {
-    let first = template.vectors("DISK").find(|disk| disk.get("DISK_ID") == Some("0"))?;
-    number(first.get("SIZE"))
 }
 
 /// The address of the first network card.

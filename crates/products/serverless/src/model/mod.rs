@@ -6,6 +6,7 @@
 pub mod caller_credentials;
 pub mod choose;
 pub mod contents;
+pub mod fields;
 pub mod flavours;
 pub mod function;
 pub mod json;

@@ -3,6 +3,7 @@
 use opennebula::NebulaDocument;
 use serde::{Serialize, Serializer};
 
+use super::fields::{AMOUNTS, Amount};
 use super::function::{FunctionRole, ObservedFunction, stored_id};
 use super::json::{Json, Members};
 use super::runtime_error::RuntimeError;
@@ -37,7 +38,8 @@ impl ServerlessRuntime {
         straighten(&mut body, &["SERVICE_ID"]);
         for role in FunctionRole::ALL {
             if let Some(function) = body.get_mut(role.as_str()).and_then(Json::as_object_mut) {
-                straighten(function, &["CPU", "MEMORY", "DISK_SIZE", "VM_ID"]);
+                straighten(function, &["VM_ID"]);
+                straighten(function, &AMOUNTS.map(|field| field.member));
                 if function.get("ENDPOINT") == Some(&Json::Null) {
                     function.set("ENDPOINT", "");
                 }
@@ -100,9 +102,9 @@ impl ServerlessRuntime {
         }
     }
 
-    pub(crate) fn set_amount(&mut self, role: FunctionRole, name: &str, amount: u32) {
+    pub(crate) fn set_amount(&mut self, role: FunctionRole, amount: Amount, value: u32) {
         if let Some(function) = self.body.get_mut(role.as_str()).and_then(Json::as_object_mut) {
-            function.set(name, amount);
+            function.set(amount.member(), value);
         }
     }
 
@@ -185,9 +187,7 @@ mod tests {
             vm_id: Some(20),
             state: RuntimeState::Pending,
             error: None,
-            cpu: Some(1),
-            memory: Some(128),
-            disk_size: Some(1024),
+            amounts: [(Amount::Cpu, 1), (Amount::Memory, 128), (Amount::DiskSize, 1024)].into(),
             endpoint: "192.0.2.12".into(),
         }
     }

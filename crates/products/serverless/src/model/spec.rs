@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::fields::{AMOUNTS, Amounts, BLOCK_FIELDS, BLOCKS};
 use super::function::{FunctionRole, FunctionSpec};
 use super::json::{Json, Members};
 use super::runtime_error::RuntimeError;
@@ -25,12 +26,6 @@ const OURS_OF_A_FUNCTION: [&str; 4] = ["VM_ID", "STATE", "ENDPOINT", "ERROR"];
 const NAME_CHARS_MAX: usize = 128;
 const FLAVOUR_CHARS_MAX: usize = 128;
 const TEXT_CHARS_MAX: usize = 4096;
-
-const CPU_MAX: u32 = 1024;
-/// 16 TiB.
-const MEMORY_MAX: u32 = 16 * 1024 * 1024;
-/// 1 PiB.
-const DISK_SIZE_MAX: u32 = 1024 * 1024 * 1024;
 
 /// Besides control characters.
 pub(crate) const NOT_IN_XML: [char; 2] = ['\u{fffe}', '\u{ffff}'];
@@ -62,13 +57,8 @@ impl Spec {
         }
         let faas = function(&mut body, FunctionRole::Faas)?.ok_or_else(|| missing(ROOT, "FAAS"))?;
         let daas = function(&mut body, FunctionRole::Daas)?;
-        texts(&body, "SCHEDULING", &["POLICY", "REQUIREMENTS"])?;
-        texts(&body, "DEVICE_INFO", &["GEOGRAPHIC_LOCATION"])?;
-        if let Some(latency) =
-            body.get("DEVICE_INFO").and_then(Json::as_object).and_then(|info| info.get("LATENCY_TO_PE"))
-            && !matches!(latency, Json::Number(_))
-        {
-            return Err(wrong_type(&format!("{ROOT}/DEVICE_INFO/LATENCY_TO_PE"), latency.kind(), "number"));
+        for name in BLOCKS {
+            block(&body, name)?;
         }
         // OpenNebula takes blanks away from the ends of some names, and not the same ones in every release.
         let name = name.map(|name| name.trim().to_owned()).filter(|name| !name.is_empty());
@@ -121,12 +111,13 @@ fn function(body: &mut Members, role: FunctionRole) -> Result<Option<FunctionSpe
         members.remove(name);
     }
     let flavour = members.get("FLAVOUR").cloned().ok_or_else(|| missing(&path, "FLAVOUR"))?;
-    Ok(Some(FunctionSpec {
-        flavour: text(&path, "FLAVOUR", flavour, FLAVOUR_CHARS_MAX)?,
-        cpu: amount(&path, members, "CPU", CPU_MAX)?,
-        memory: amount(&path, members, "MEMORY", MEMORY_MAX)?,
-        disk_size: amount(&path, members, "DISK_SIZE", DISK_SIZE_MAX)?,
-    }))
+    let flavour = text(&path, "FLAVOUR", flavour, FLAVOUR_CHARS_MAX)?;
+    let mut amounts = Amounts::new();
+    for field in &AMOUNTS {
+        let found = amount(&path, members, field.member, field.max)?;
+        amounts.extend(found.map(|found| (field.amount, found)));
+    }
+    Ok(Some(FunctionSpec { flavour, amounts }))
 }
 
 fn amount(path: &str, members: &Members, name: &str, max: u32) -> Result<Option<u32>, String> {
@@ -159,13 +150,18 @@ fn text(path: &str, name: &str, json: Json, chars_max: usize) -> Result<String, 
     Err(format!("The property '{path}/{name}' {rule}"))
 }
 
-fn texts(body: &Members, block: &str, names: &[&str]) -> Result<(), String> {
-    let Some(json) = body.get(block) else { return Ok(()) };
-    let path = format!("{ROOT}/{block}");
+fn block(body: &Members, name: &str) -> Result<(), String> {
+    let Some(json) = body.get(name) else { return Ok(()) };
+    let path = format!("{ROOT}/{name}");
     let members = json.as_object().ok_or_else(|| wrong_type(&path, json.kind(), "object"))?;
-    for name in names {
-        if let Some(value) = members.get(name) {
-            text(&path, name, value.clone(), TEXT_CHARS_MAX)?;
+    for field in BLOCK_FIELDS.iter().filter(|field| field.block == name) {
+        match members.get(field.member) {
+            Some(Json::Number(_)) if field.is_number => {}
+            Some(value) if field.is_number => {
+                return Err(wrong_type(&format!("{path}/{}", field.member), value.kind(), "number"));
+            }
+            Some(value) => drop(text(&path, field.member, value.clone(), TEXT_CHARS_MAX)?),
+            None => {}
         }
     }
     Ok(())
@@ -196,6 +192,7 @@ impl<'de> Deserialize<'de> for Spec {
 
 #[cfg(test)]
 mod tests {
+    use super::super::fields::Amount;
     use super::*;
 
     fn read(text: &str) -> Result<Spec, String> {
@@ -279,7 +276,10 @@ mod tests {
             assert_eq!((spec.functions().count(), spec.tuple().as_str()), (1, "F"), "{member}");
         }
         let spec = of(r#"{"FAAS":{"FLAVOUR":"F"},"DAAS":{"FLAVOUR":"D","CPU":2}}"#).unwrap();
-        assert_eq!((spec.tuple().as_str(), spec.daas.unwrap().cpu), ("F-D", Some(2)));
+        assert_eq!(
+            (spec.tuple().as_str(), spec.daas.unwrap().amounts),
+            ("F-D", Amounts::from([(Amount::Cpu, 2)]))
+        );
     }
 
     #[test]

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::model::contents::SCHEDULING;
+use crate::model::fields::Amount;
 use crate::model::function::{FunctionRole, ObservedFunction};
 
 /// Something before and after.
@@ -78,8 +79,9 @@ impl FunctionChange {
 /// Whether a VM has that capacity.
 pub(crate) fn has(machine: &VirtualMachine, capacity: Capacity) -> bool {
     let seen = ObservedFunction::of(machine);
-    capacity.cpu.is_none_or(|cpu| seen.cpu == Some(cpu))
-        && capacity.memory.is_none_or(|memory| seen.memory == Some(memory))
+    let is =
+        |amount, wanted: Option<u32>| wanted.is_none_or(|wanted| seen.amounts.get(&amount) == Some(&wanted));
+    is(Amount::Cpu, capacity.cpu) && is(Amount::Memory, capacity.memory)
 }
 
 /// Capacity in words.

@@ -6,6 +6,7 @@ use super::Params;
 use super::change::{DesiredPlacement, FromTo, FunctionChange};
 use super::recover_machine::on_an_error_state;
 use crate::model::contents::{device_info, schedule};
+use crate::model::fields::{Amount, BLOCKS};
 use crate::model::function::{FunctionRole, FunctionSpec, ObservedFunction};
 use crate::model::json::{Json, Members};
 use crate::model::runtime::ServerlessRuntime;
@@ -120,11 +121,11 @@ fn change(
     place: &DesiredPlacement,
 ) -> Result<FunctionChange, RuntimeError> {
     let seen = ObservedFunction::of(machine);
-    let differs = |now: Option<u32>, wanted: Option<u32>| {
-        let (from, to) = (now?, wanted?);
+    let differs = |amount: Amount| {
+        let (from, to) = (*seen.amounts.get(&amount)?, *asked.amounts.get(&amount)?);
         (from != to).then_some(FromTo { from, to })
     };
-    let disk = differs(seen.disk_size, asked.disk_size);
+    let disk = differs(Amount::DiskSize);
     if let Some(disk) = disk.as_ref().filter(|disk| disk.to < disk.from) {
         let FromTo { from, to } = disk;
         let message = format!(
@@ -138,8 +139,8 @@ fn change(
     Ok(FunctionChange {
         role,
         machine: machine.id,
-        cpu: differs(seen.cpu, asked.cpu),
-        memory: differs(seen.memory, asked.memory),
+        cpu: differs(Amount::Cpu),
+        memory: differs(Amount::Memory),
         disk,
         place,
         recover: None,
@@ -156,7 +157,7 @@ fn merged(runtime: &ServerlessRuntime, spec: &Spec) -> Vec<(&'static str, Member
         }
         Some((name, members))
     };
-    ["SCHEDULING", "DEVICE_INFO"].into_iter().filter_map(merge).collect()
+    BLOCKS.into_iter().filter_map(merge).collect()
 }
 
 /// What that means for the VMs.
@@ -194,10 +195,11 @@ fn pairs(vector: &Vector) -> Vec<(String, String)> {
 /// The runtime as it will be.
 fn after(runtime: &mut ServerlessRuntime, functions: &[FunctionChange]) {
     for change in functions {
-        let amounts = [("CPU", &change.cpu), ("MEMORY", &change.memory), ("DISK_SIZE", &change.disk)];
-        for (name, amount) in amounts {
-            if let Some(amount) = amount {
-                runtime.set_amount(change.role, name, amount.to);
+        let amounts =
+            [(Amount::Cpu, &change.cpu), (Amount::Memory, &change.memory), (Amount::DiskSize, &change.disk)];
+        for (amount, changed) in amounts {
+            if let Some(changed) = changed {
+                runtime.set_amount(change.role, amount, changed.to);
             }
         }
     }

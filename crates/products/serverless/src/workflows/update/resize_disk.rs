@@ -8,7 +8,8 @@ use super::change::{FromTo, FunctionChange};
 use super::resize_machine::settled;
 use super::{Update, going_on_for, leave, put_back};
 use crate::model::caller_credentials::credentials;
-use crate::model::function::{FunctionRole, ObservedFunction};
+use crate::model::fields::Amount;
+use crate::model::function::FunctionRole;
 use crate::model::report::{OPENNEBULA, brisk, refuse, stop};
 use crate::model::runtime_error::RuntimeError;
 use crate::model::settings::Serverless;
@@ -39,7 +40,7 @@ impl ResizeDisk {
         let machine = self.serverless.nebula.machine(&credentials, change.machine).await;
         let machine = machine.map_err(|error| stop(op, FAILED, error))?;
         settled(&self.serverless, op, (WATCHED, change.role), &machine)?;
-        let has = ObservedFunction::of(&machine).disk_size;
+        let has = Amount::DiskSize.seen(&machine.template);
         if has == Some(size.to) {
             return done();
         }
@@ -89,7 +90,7 @@ impl Step<Update> for ResizeDisk {
             let machine = self.serverless.nebula.machine(&credentials, change.machine).await;
             let machine = put_back(op, &self.serverless.settings, "the disk", machine)?;
             let has =
-                machine.and_then(|machine| ObservedFunction::of(&machine).disk_size).unwrap_or(size.from);
+                machine.and_then(|machine| Amount::DiskSize.seen(&machine.template)).unwrap_or(size.from);
             if has > size.from {
                 let role = change.role.as_str();
                 leave(op, &format!("the disk of {role} stays at {has} MB: a disk cannot shrink"));
