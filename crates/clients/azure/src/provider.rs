@@ -4,9 +4,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use cloud::{
-    CloudAccount, CloudError, CloudIdentity, CloudImage, CloudInstance, CloudKey, Created, Fingerprints,
-    InstanceRequest, InstanceType, KeyMaterial, Page, Part, Permissions, Provider, ProviderKind, Templates,
-    UploadTarget,
+    CloudAccount, CloudError, CloudIdentity, CloudImage, CloudInstance, Created, InstanceRequest,
+    InstanceType, Page, Part, Permissions, Provider, ProviderKind, Templates, UploadTarget,
 };
 
 use super::{Azure, catalog, create, dry_run, image, instances, ownership, prepare, sweep};
@@ -60,25 +59,6 @@ impl Provider for Azure {
 
     async fn dry_run(&self, place: &CloudAccount<'_>, request: &InstanceRequest) -> Result<(), CloudError> {
         dry_run::dry_run(self, place, request).await
-    }
-
-    /// Keys go into the instances and are not kept beside them.
-    async fn find_key(&self, _: &CloudAccount<'_>, _: &Fingerprints) -> Result<Option<CloudKey>, CloudError> {
-        Ok(None)
-    }
-
-    async fn upload_key(
-        &self,
-        _: &CloudAccount<'_>,
-        name: &str,
-        _: &KeyMaterial,
-        launch_tag: &str,
-    ) -> Result<CloudKey, CloudError> {
-        Ok(CloudKey { id: name.to_owned(), name: name.to_owned(), launch_tag: Some(launch_tag.to_owned()) })
-    }
-
-    async fn delete_key(&self, _: &CloudAccount<'_>, _: &CloudKey) -> Result<(), CloudError> {
-        Ok(())
     }
 
     async fn prepare(

@@ -81,23 +81,32 @@ pub trait Provider: Send + Sync + 'static {
     async fn dry_run(&self, place: &CloudAccount<'_>, order: &InstanceRequest) -> Result<(), CloudError>;
 
     /// A key pair with the same key, no matter which caller uploaded it.
+    ///
+    /// Where keys are given with the instances there is none to find, to upload or to delete, and a cloud has nothing to
+    /// add to these three.
     async fn find_key(
         &self,
-        place: &CloudAccount<'_>,
-        fingerprints: &Fingerprints,
-    ) -> Result<Option<CloudKey>, CloudError>;
+        _place: &CloudAccount<'_>,
+        _fingerprints: &Fingerprints,
+    ) -> Result<Option<CloudKey>, CloudError> {
+        Ok(None)
+    }
 
     /// Uploads a key under this name with this mark. A name that is taken is `Category::Duplicate`.
     async fn upload_key(
         &self,
-        place: &CloudAccount<'_>,
+        _place: &CloudAccount<'_>,
         name: &str,
-        key: &KeyMaterial,
+        _key: &KeyMaterial,
         launch_tag: &str,
-    ) -> Result<CloudKey, CloudError>;
+    ) -> Result<CloudKey, CloudError> {
+        Ok(CloudKey { id: name.to_owned(), name: name.to_owned(), launch_tag: Some(launch_tag.to_owned()) })
+    }
 
     /// Finding nothing to delete is success.
-    async fn delete_key(&self, place: &CloudAccount<'_>, key: &CloudKey) -> Result<(), CloudError>;
+    async fn delete_key(&self, _place: &CloudAccount<'_>, _key: &CloudKey) -> Result<(), CloudError> {
+        Ok(())
+    }
 
     /// Makes what must be there before the instances, such as their network. May be called often; answers when to ask
     /// again while the cloud is at it, and nothing once all is there.

@@ -4,8 +4,8 @@
 use async_trait::async_trait;
 
 use super::{
-    CloudAccount, CloudError, CloudIdentity, CloudImage, CloudInstance, CloudKey, Created, Fingerprints,
-    InstanceRequest, InstanceType, KeyMaterial, Page, Provider, ProviderKind, Templates,
+    CloudAccount, CloudError, CloudIdentity, CloudImage, CloudInstance, Created, InstanceRequest,
+    InstanceType, Page, Provider, ProviderKind, Templates,
 };
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -39,24 +39,6 @@ impl Provider for Noop {
     }
 
     async fn dry_run(&self, _: &CloudAccount<'_>, _: &InstanceRequest) -> Result<(), CloudError> {
-        Ok(())
-    }
-
-    async fn find_key(&self, _: &CloudAccount<'_>, _: &Fingerprints) -> Result<Option<CloudKey>, CloudError> {
-        Ok(None)
-    }
-
-    async fn upload_key(
-        &self,
-        _: &CloudAccount<'_>,
-        name: &str,
-        _: &KeyMaterial,
-        launch_tag: &str,
-    ) -> Result<CloudKey, CloudError> {
-        Ok(CloudKey { id: name.to_owned(), name: name.to_owned(), launch_tag: Some(launch_tag.to_owned()) })
-    }
-
-    async fn delete_key(&self, _: &CloudAccount<'_>, _: &CloudKey) -> Result<(), CloudError> {
         Ok(())
     }
 

@@ -4,12 +4,10 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use cloud::{
-    Account, CloudAccount, CloudError, CloudIdentity, CloudImage, CloudInstance, CloudKey, Created,
-    Fingerprints, InstanceRequest, InstanceType, KeyMaterial, Page, Part, Permissions, Provider,
-    ProviderKind, Templates, UploadTarget,
+    Account, CloudAccount, CloudError, CloudIdentity, CloudImage, CloudInstance, Created, InstanceRequest,
+    InstanceType, Page, Part, Permissions, Provider, ProviderKind, Templates, UploadTarget,
 };
 
-use crate::error::invalid;
 use crate::{
     Google, create, disks, dry_run, images, instances, machine_types, ownership, paths, templates, zones,
 };
@@ -69,25 +67,6 @@ impl Provider for Google {
 
     async fn dry_run(&self, place: &CloudAccount<'_>, request: &InstanceRequest) -> Result<(), CloudError> {
         dry_run::dry_run(self, place, request).await
-    }
-
-    /// There are no key pairs: the key is a part of the instance.
-    async fn find_key(&self, _: &CloudAccount<'_>, _: &Fingerprints) -> Result<Option<CloudKey>, CloudError> {
-        Ok(None)
-    }
-
-    async fn upload_key(
-        &self,
-        _: &CloudAccount<'_>,
-        _: &str,
-        _: &KeyMaterial,
-        _: &str,
-    ) -> Result<CloudKey, CloudError> {
-        Err(invalid("NoKeyPairs", "Google Cloud has no key pairs: the key is given with the instances"))
-    }
-
-    async fn delete_key(&self, _: &CloudAccount<'_>, _: &CloudKey) -> Result<(), CloudError> {
-        Ok(())
     }
 
     async fn create(

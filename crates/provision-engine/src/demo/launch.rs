@@ -1,16 +1,14 @@
 //! The acts in front of a cloud: an image is built and launched, and a launch that fails leaves nothing.
 
-use std::time::Duration;
-
 use ::launch::api::BASE;
 use ::launch::api::types::{Instance, Launch};
 use anyhow::{Context, Result, ensure};
-use engine::{Clock, OperationId, WallClock};
+use engine::OperationId;
 use reqwest::{Method, RequestBuilder, StatusCode};
 use serde_json::{Value, json};
 
 use super::ledger::Ledger;
-use super::play::{ACT_LIMIT, DemoPart, Ending, Play};
+use super::play::{DemoPart, Ending, Play, said_by};
 use super::stage::aside;
 
 const APOLLO: &str = "Apollo";
@@ -28,7 +26,6 @@ const PUBLIC_IMAGE: &str = "ami-0abc000000000001";
 /// What every launch here asks for.
 pub(super) const INSTANCES_EACH: u64 = 2;
 const GUEST_PORT: u16 = 8000;
-const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 impl Play<'_> {
     pub(super) async fn launches(&mut self) -> Result<()> {
@@ -131,20 +128,10 @@ impl Play<'_> {
         let id = &instance.instance_id;
         let address = instance.detail.public_ipv4.clone().with_context(|| format!("{id} has no address"))?;
         let url = format!("http://{address}:{GUEST_PORT}/");
-        let give_up_at = WallClock.now().plus(ACT_LIMIT);
-        loop {
-            match self.http.get(&url).send().await {
-                Ok(answer) => {
-                    let said: Value = answer.error_for_status()?.json().await?;
-                    ensure!(said["guest"]["instance"] == id.as_str(), "{id} answers {said}");
-                    return Ok(address);
-                }
-                Err(error) if error.is_connect() && WallClock.now() < give_up_at => {
-                    WallClock.sleep(LOOK_EVERY).await;
-                }
-                Err(error) => return Err(error).with_context(|| format!("{id} does not answer")),
-            }
-        }
+        let said = said_by(|| self.http.get(&url)).await;
+        let said = said.with_context(|| format!("{id} does not answer"))?;
+        ensure!(said["guest"]["instance"] == id.as_str(), "{id} answers {said}");
+        Ok(address)
     }
 
     /// Tells the sandbox how its external systems shall behave.

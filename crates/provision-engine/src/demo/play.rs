@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use engine::{
     Body, Clock, Command, Engine, Event, Inspection, OperationId, Phase, PhaseVerb, Timestamp, WallClock,
 };
-use reqwest::Client;
+use reqwest::{Client, RequestBuilder};
 use serde_json::{Value, json};
 
 use super::Story;
@@ -225,4 +225,18 @@ async fn pause(now: Timestamp, give_up_at: Timestamp) -> Result<()> {
     }
     WallClock.sleep(Duration::from_millis(5)).await;
     Ok(())
+}
+
+/// What a machine says to a request. It answers a moment after it has an address.
+pub(super) async fn said_by(request: impl Fn() -> RequestBuilder) -> Result<Value> {
+    let give_up_at = WallClock.now().plus(ACT_LIMIT);
+    loop {
+        match request().send().await {
+            Ok(answer) => return Ok(answer.error_for_status()?.json().await?),
+            Err(error) if error.is_connect() && WallClock.now() < give_up_at => {
+                WallClock.sleep(LOOK_EVERY).await;
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
 }

@@ -7,7 +7,7 @@ use engine::{Clock, OperationId, WallClock};
 use reqwest::{RequestBuilder, StatusCode};
 use serde_json::{Value, json};
 
-use super::play::{ACT_LIMIT, DemoPart, Ending, Play};
+use super::play::{ACT_LIMIT, DemoPart, Ending, Play, said_by};
 use super::stage::aside;
 use crate::demo::demo_client::DemoClient;
 use ::serverless::client::{self as serverless, RuntimeBody, State};
@@ -79,19 +79,9 @@ impl Play<'_> {
     async fn called(&self, address: &str) -> Result<Value> {
         let url = format!("http://{address}:{FAAS_PORT}/v1/faas/execute-sync");
         let call = json!({"lang": "PY", "fc": CALL, "params": [NAME]});
-        let give_up_at = WallClock.now().plus(ACT_LIMIT);
-        loop {
-            match self.http.post(&url).json(&call).send().await {
-                Ok(answer) => {
-                    let said: Value = answer.error_for_status()?.json().await?;
-                    ensure!(said["res"] == NAME, "the function answers {said}");
-                    return Ok(said);
-                }
-                Err(error) if error.is_connect() && WallClock.now() < give_up_at => {
-                    WallClock.sleep(LOOK_EVERY).await;
-                }
-                Err(error) => return Err(error).context("the function does not answer"),
-            }
-        }
+        let said = said_by(|| self.http.post(&url).json(&call)).await;
+        let said = said.context("the function does not answer")?;
+        ensure!(said["res"] == NAME, "the function answers {said}");
+        Ok(said)
     }
 }

@@ -51,7 +51,6 @@ use router::router;
 use axum::Router;
 use axum::http::HeaderName;
 use server::http::rights::look;
-use server::principal::is_organisation;
 use server::rights::{Needs, Right};
 use server::{Endpoints, Networks, Shared};
 use utoipa::openapi::OpenApi;
@@ -158,14 +157,6 @@ impl LaunchApiParts {
             build: BuildInfo::default(),
             body_limit_bytes: BODY_LIMIT_BYTES,
         }
-    }
-
-    /// The same for tokens that act on behalf of this organisation. The error says what a name must look like.
-    pub fn for_organisation(self, org: &str) -> Result<LaunchApiParts, String> {
-        if !is_organisation(org) {
-            return Err(format!("{org:?} must have 1 to 64 letters, digits, `.`, `-` and `_`"));
-        }
-        Ok(LaunchApiParts { default_org: org.to_owned(), ..self })
     }
 
     /// Whether a feature is on; `flag` is its whole name.
