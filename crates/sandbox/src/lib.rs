@@ -11,6 +11,7 @@ mod azure;
 mod clock;
 mod cluster;
 mod connection;
+mod controls;
 mod delays;
 mod director;
 mod faults;

@@ -4,65 +4,76 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::http::StatusCode;
-use axum::routing::{get, post, put};
+use axum::routing::post;
 use axum::{Json, Router};
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::catalog;
 use super::delay_times::AzureDelays;
 use super::faults::AzureThrottle;
-use super::limits::{AzureCapacity, AzureQuota};
 use super::resource::{ArmKind, ArmResource};
-use super::subscriptions::Delegation;
 use super::world::{AzureCloud, AzureControls};
 use crate::answer::{CallError, JsonBody};
-use crate::{delays, script};
+use crate::controls::{clear, delays, replace, set, show};
+use crate::script;
 
 type AzureShared = State<Arc<AzureCloud>>;
 
 pub(super) fn routes(cloud: &Arc<AzureCloud>) -> Router {
     Router::new()
-        .route("/azure/delay_times", get(show_delay_times).put(set_delay_times))
-        .route("/azure/delegations", get(show_delegations).put(set_delegation))
-        .route("/azure/capacity", get(show_capacity).put(set_capacity))
-        .route("/azure/quota", get(show_quota).put(set_quota))
-        .route("/azure/throttle", put(set_throttle))
-        .route("/azure/pages", put(set_pages))
-        .route("/azure/rules", put(set_rules))
-        .route("/azure/images", get(show_images).post(add_image))
-        .route("/azure/certificates", post(add_certificate).delete(clear_certificates))
-        .route("/azure/calls", get(show_calls).delete(clear_calls))
-        .route("/azure/world", get(show_world))
+        .route("/azure/delay_times", delays(delay_times))
+        .route(
+            "/azure/delegations",
+            show(|cloud: &AzureCloud| cloud.state().subscriptions.show())
+                .merge(set(|cloud: &AzureCloud, delegation| cloud.state().subscriptions.set(delegation))),
+        )
+        .route(
+            "/azure/capacity",
+            show(capacity).merge(set(|cloud: &AzureCloud, capacity| {
+                cloud.state().controls.limits.set_capacity(capacity)
+            })),
+        )
+        .route(
+            "/azure/quota",
+            show(quota)
+                .merge(set(|cloud: &AzureCloud, quota| cloud.state().controls.limits.set_quota(quota))),
+        )
+        .route("/azure/throttle", replace(set_throttle))
+        .route("/azure/pages", set(set_pages))
+        .route("/azure/rules", replace(set_rules))
+        .route("/azure/images", show(images).post(add_image))
+        .route(
+            "/azure/certificates",
+            post(add_certificate).merge(clear(|cloud: &AzureCloud| cloud.state().certificates.clear())),
+        )
+        .route(
+            "/azure/calls",
+            show(|cloud: &AzureCloud| json!(cloud.state().calls))
+                .merge(clear(|cloud: &AzureCloud| cloud.state().calls.clear())),
+        )
+        .route("/azure/world", show(world))
         .route("/azure/reset", post(reset))
         .with_state(Arc::clone(cloud))
         .merge(script::routes("/azure/faults", &cloud.state().faults))
 }
 
-async fn show_delay_times(State(cloud): AzureShared) -> Json<AzureDelays> {
-    Json(cloud.state().controls.delay_times)
-}
-
-async fn set_delay_times(
-    State(cloud): AzureShared,
-    JsonBody(named): JsonBody<Map<String, Value>>,
-) -> Result<Json<AzureDelays>, CallError> {
+fn delay_times(cloud: &AzureCloud, new: Option<AzureDelays>) -> AzureDelays {
     let mut state = cloud.state();
-    let changed = delays::change(&state.controls.delay_times, named).map_err(CallError::bad_request)?;
-    state.controls.delay_times = changed;
-    Ok(Json(changed))
+    state.controls.delay_times = new.unwrap_or(state.controls.delay_times);
+    state.controls.delay_times
 }
 
-async fn show_delegations(State(cloud): AzureShared) -> Json<Value> {
-    Json(cloud.state().subscriptions.show())
+fn capacity(cloud: &AzureCloud) -> Value {
+    json!({"capacity": cloud.state().controls.limits.capacities()})
 }
 
-async fn set_delegation(
-    State(cloud): AzureShared,
-    JsonBody(delegation): JsonBody<Delegation>,
-) -> Result<StatusCode, CallError> {
-    cloud.state().subscriptions.set(delegation).map_err(CallError::bad_request)?;
-    Ok(StatusCode::NO_CONTENT)
+fn quota(cloud: &AzureCloud) -> Value {
+    json!({"quota": cloud.state().controls.limits.quotas()})
+}
+
+fn set_throttle(cloud: &AzureCloud, throttle: AzureThrottle) {
+    cloud.state().controls.throttle = throttle;
 }
 
 #[derive(Deserialize)]
@@ -79,55 +90,18 @@ async fn add_certificate(
     Ok((StatusCode::CREATED, Json(added)))
 }
 
-async fn clear_certificates(State(cloud): AzureShared) -> StatusCode {
-    cloud.state().certificates.clear();
-    StatusCode::NO_CONTENT
-}
-
-async fn show_capacity(State(cloud): AzureShared) -> Json<Value> {
-    Json(json!({"capacity": cloud.state().controls.limits.capacities()}))
-}
-
-async fn set_capacity(
-    State(cloud): AzureShared,
-    JsonBody(capacity): JsonBody<AzureCapacity>,
-) -> Result<StatusCode, CallError> {
-    cloud.state().controls.limits.set_capacity(capacity).map_err(CallError::bad_request)?;
-    Ok(StatusCode::NO_CONTENT)
-}
-
-async fn show_quota(State(cloud): AzureShared) -> Json<Value> {
-    Json(json!({"quota": cloud.state().controls.limits.quotas()}))
-}
-
-async fn set_quota(
-    State(cloud): AzureShared,
-    JsonBody(quota): JsonBody<AzureQuota>,
-) -> Result<StatusCode, CallError> {
-    cloud.state().controls.limits.set_quota(quota).map_err(CallError::bad_request)?;
-    Ok(StatusCode::NO_CONTENT)
-}
-
-async fn set_throttle(State(cloud): AzureShared, JsonBody(throttle): JsonBody<AzureThrottle>) -> StatusCode {
-    cloud.state().controls.throttle = throttle;
-    StatusCode::NO_CONTENT
-}
-
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PageLimit {
     items: Option<usize>,
 }
 
-async fn set_pages(
-    State(cloud): AzureShared,
-    JsonBody(body): JsonBody<PageLimit>,
-) -> Result<StatusCode, CallError> {
+fn set_pages(cloud: &AzureCloud, body: PageLimit) -> Result<(), String> {
     if body.items == Some(0) {
-        return Err(CallError::bad_request("a page has at least one item"));
+        return Err("a page has at least one item".into());
     }
     cloud.state().controls.page_items = body.items;
-    Ok(StatusCode::NO_CONTENT)
+    Ok(())
 }
 
 #[derive(Debug, Deserialize)]
@@ -139,11 +113,10 @@ struct AzureRules {
     locked: Vec<ArmKind>,
 }
 
-async fn set_rules(State(cloud): AzureShared, JsonBody(rules): JsonBody<AzureRules>) -> StatusCode {
+fn set_rules(cloud: &AzureCloud, rules: AzureRules) {
     let mut state = cloud.state();
     state.controls.policy_denies = rules.policy_denies;
     state.controls.locked = rules.locked;
-    StatusCode::NO_CONTENT
 }
 
 #[derive(Debug, Deserialize)]
@@ -174,22 +147,13 @@ async fn add_image(
     Ok(StatusCode::CREATED)
 }
 
-async fn show_images(State(cloud): AzureShared) -> Json<Value> {
+fn images(cloud: &AzureCloud) -> Value {
     let state = cloud.state();
     let images = state.resources.values().filter(|one| one.key.kind == ArmKind::Image);
-    Json(json!({"images": images.map(|one| state.view(one, None)).collect::<Vec<_>>()}))
+    json!({"images": images.map(|one| state.view(one, None)).collect::<Vec<_>>()})
 }
 
-async fn show_calls(State(cloud): AzureShared) -> Json<Value> {
-    Json(json!(cloud.state().calls))
-}
-
-async fn clear_calls(State(cloud): AzureShared) -> StatusCode {
-    cloud.state().calls.clear();
-    StatusCode::NO_CONTENT
-}
-
-async fn show_world(State(cloud): AzureShared) -> Json<Value> {
+fn world(cloud: &AzureCloud) -> Value {
     let state = cloud.state();
     let show = |one: &ArmResource| {
         let mut body = state.view(one, Some("instanceView"));
@@ -197,7 +161,7 @@ async fn show_world(State(cloud): AzureShared) -> Json<Value> {
         body["has_custom_data"] = json!(one.properties.pointer("/osProfile/customData").is_some());
         body
     };
-    Json(json!({"resources": state.resources.values().map(show).collect::<Vec<_>>()}))
+    json!({"resources": state.resources.values().map(show).collect::<Vec<_>>()})
 }
 
 /// What was made stays, because the ledger says that it is there.

@@ -8,7 +8,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::routing::{get, post, put};
 use axum::{Json, Router};
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::account_key::AccountKey;
 use super::bulk::is_name;
@@ -17,32 +17,51 @@ use super::delay_times::GceDelays;
 use super::endpoint::SharedGoogle;
 use super::images::GceImage;
 use super::instances::{GceDisk, GceInstance, GcePlace, GceStatus};
-use super::limits::{GceCapacity, GceRate};
+use super::limits::GceRate;
 use super::page::PageControls;
 use super::projects::GceProject;
 use super::templates::GceTemplate;
 use super::world::{GceControls, GoogleCloud};
 use crate::answer::{CallError, JsonBody};
-use crate::{delays, script};
+use crate::controls::{clear, delays, replace, set, show};
+use crate::script;
 
 const ITEMS_MAX: usize = 1000;
 
 pub(super) fn routes(cloud: &Arc<GoogleCloud>) -> Router {
     Router::new()
         .route("/gcp/key", get(show_key))
-        .route("/gcp/pace", get(show_delay_times).put(set_delay_times).post(set_delay_times))
-        .route("/gcp/capacity", get(show_capacity).put(set_capacity))
-        .route("/gcp/rate", get(show_rate).put(set_rate))
-        .route("/gcp/pages", put(set_pages))
+        .route("/gcp/pace", delays(delay_times))
+        .route(
+            "/gcp/capacity",
+            show(capacity).merge(set(|cloud: &GoogleCloud, capacity| {
+                cloud.google_state().controls.limits.set_capacity(capacity)
+            })),
+        )
+        .route(
+            "/gcp/rate",
+            show(|cloud: &GoogleCloud| cloud.google_state().controls.limits.rate).merge(replace(set_rate)),
+        )
+        .route("/gcp/pages", replace(set_pages))
         .route("/gcp/projects/{project}", put(set_project).delete(forget_project))
-        .route("/gcp/projects", get(show_projects))
-        .route("/gcp/images", get(show_images).post(add_image))
+        .route(
+            "/gcp/projects",
+            show(|cloud: &GoogleCloud| json!({"projects": cloud.google_state().projects})),
+        )
+        .route(
+            "/gcp/images",
+            show(|cloud: &GoogleCloud| json!({"images": cloud.google_state().images.all()})).post(add_image),
+        )
         .route("/gcp/templates", post(add_template))
-        .route("/gcp/calls", get(show_calls).delete(clear_calls))
-        .route("/gcp/instances", get(show_instances))
+        .route(
+            "/gcp/calls",
+            show(|cloud: &GoogleCloud| json!(cloud.google_state().calls))
+                .merge(clear(|cloud: &GoogleCloud| cloud.google_state().calls = GceCalls::default())),
+        )
+        .route("/gcp/instances", show(instances))
         .route("/gcp/instances/{project}/{zone}/{name}/poweroff", post(power_off))
         .route("/gcp/instances/{project}/{zone}/{name}/labels", put(set_labels))
-        .route("/gcp/disks", get(show_disks))
+        .route("/gcp/disks", show(disks))
         .route("/gcp/tokens/revoke", post(revoke))
         .route("/gcp/reset", post(reset))
         .with_state(Arc::clone(cloud))
@@ -57,42 +76,21 @@ async fn show_key(headers: HeaderMap) -> Result<Json<Value>, CallError> {
     Ok(Json(key.file(&format!("http://{host}/gcp/token"))))
 }
 
-async fn show_delay_times(State(cloud): SharedGoogle) -> Json<GceDelays> {
-    Json(cloud.google_state().controls.delay_times)
-}
-
-async fn set_delay_times(
-    State(cloud): SharedGoogle,
-    JsonBody(named): JsonBody<Map<String, Value>>,
-) -> Result<Json<GceDelays>, CallError> {
+fn delay_times(cloud: &GoogleCloud, new: Option<GceDelays>) -> GceDelays {
     let mut google_state = cloud.google_state();
-    let delay_times = delays::change(&google_state.controls.delay_times, named);
-    google_state.controls.delay_times = delay_times.map_err(CallError::bad_request)?;
-    Ok(Json(google_state.controls.delay_times))
+    google_state.controls.delay_times = new.unwrap_or(google_state.controls.delay_times);
+    google_state.controls.delay_times
 }
 
-async fn show_capacity(State(cloud): SharedGoogle) -> Json<Value> {
-    Json(json!({"capacity": cloud.google_state().controls.limits.capacities}))
+fn capacity(cloud: &GoogleCloud) -> Value {
+    json!({"capacity": cloud.google_state().controls.limits.capacities})
 }
 
-async fn set_capacity(
-    State(cloud): SharedGoogle,
-    JsonBody(capacity): JsonBody<GceCapacity>,
-) -> Result<StatusCode, CallError> {
-    cloud.google_state().controls.limits.set_capacity(capacity).map_err(CallError::bad_request)?;
-    Ok(StatusCode::NO_CONTENT)
-}
-
-async fn show_rate(State(cloud): SharedGoogle) -> Json<GceRate> {
-    Json(cloud.google_state().controls.limits.rate)
-}
-
-async fn set_rate(State(cloud): SharedGoogle, JsonBody(rate): JsonBody<GceRate>) -> StatusCode {
+fn set_rate(cloud: &GoogleCloud, rate: GceRate) {
     cloud.google_state().controls.limits.rate = rate;
-    StatusCode::NO_CONTENT
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PagesBody {
     items: Option<usize>,
@@ -100,14 +98,8 @@ struct PagesBody {
     begins_empty: bool,
 }
 
-async fn set_pages(State(cloud): SharedGoogle, JsonBody(body): JsonBody<PagesBody>) -> StatusCode {
-    let PagesBody { items, begins_empty } = body;
+fn set_pages(cloud: &GoogleCloud, PagesBody { items, begins_empty }: PagesBody) {
     cloud.google_state().controls.pages = PageControls { items, begins_empty };
-    StatusCode::NO_CONTENT
-}
-
-async fn show_projects(State(cloud): SharedGoogle) -> Json<Value> {
-    Json(json!({"projects": cloud.google_state().projects}))
 }
 
 async fn set_project(
@@ -126,10 +118,6 @@ async fn set_project(
 async fn forget_project(State(cloud): SharedGoogle, Path(name): Path<String>) -> StatusCode {
     cloud.google_state().projects.remove(&name);
     StatusCode::NO_CONTENT
-}
-
-async fn show_images(State(cloud): SharedGoogle) -> Json<Value> {
-    Json(json!({"images": cloud.google_state().images.all()}))
 }
 
 async fn add_image(
@@ -153,23 +141,14 @@ async fn add_template(
     Ok(Json(json!({"id": id.to_string()})))
 }
 
-async fn show_calls(State(cloud): SharedGoogle) -> Json<Value> {
-    Json(json!(cloud.google_state().calls))
-}
-
-async fn clear_calls(State(cloud): SharedGoogle) -> StatusCode {
-    cloud.google_state().calls = GceCalls::default();
-    StatusCode::NO_CONTENT
-}
-
-async fn show_instances(State(cloud): SharedGoogle) -> Json<Value> {
+fn instances(cloud: &GoogleCloud) -> Value {
     let google_state = cloud.google_state();
-    Json(json!({"instances": google_state.instances.values().map(GceInstance::show).collect::<Vec<_>>()}))
+    json!({"instances": google_state.instances.values().map(GceInstance::show).collect::<Vec<_>>()})
 }
 
-async fn show_disks(State(cloud): SharedGoogle) -> Json<Value> {
+fn disks(cloud: &GoogleCloud) -> Value {
     let google_state = cloud.google_state();
-    Json(json!({"disks": google_state.disks.values().map(GceDisk::show).collect::<Vec<_>>()}))
+    json!({"disks": google_state.disks.values().map(GceDisk::show).collect::<Vec<_>>()})
 }
 
 type PlacePath = Path<(String, String, String)>;

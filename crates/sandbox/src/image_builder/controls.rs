@@ -25,21 +25,21 @@ use axum::http::StatusCode;
 use axum::routing::{get, post, put};
 use axum::{Json, Router};
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::delay_times::BuildDelays;
 use super::traffic::Errors;
 use super::{ImageBuilder, by_hand};
 use crate::answer::{CallError, JsonBody};
-use crate::delays;
+use crate::controls::delays;
 
 const LISTED_MAX: usize = 1000;
 
 pub(super) fn routes() -> Router<Arc<ImageBuilder>> {
     Router::new()
         .route("/image-builder/knobs", get(show).delete(reset))
-        .route("/image-builder/pace", get(show_delay_times).put(set_delay_times).post(set_delay_times))
+        .route("/image-builder/pace", delays(delay_times))
         .route("/image-builder/quota", put(set_quota).post(set_quota))
         .route("/image-builder/region", put(set_region).post(set_region))
         .route("/image-builder/latency", put(set_latency).post(set_latency))
@@ -75,17 +75,10 @@ async fn reset(State(builder): Builder) -> Result<StatusCode, CallError> {
     Ok(StatusCode::NO_CONTENT)
 }
 
-async fn show_delay_times(State(builder): Builder) -> Json<BuildDelays> {
-    Json(builder.settled().delay_times)
-}
-
-async fn set_delay_times(
-    State(builder): Builder,
-    JsonBody(named): JsonBody<Map<String, Value>>,
-) -> Result<Json<BuildDelays>, CallError> {
+fn delay_times(builder: &ImageBuilder, new: Option<BuildDelays>) -> BuildDelays {
     let mut builds = builder.settled();
-    builds.delay_times = delays::change(&builds.delay_times, named).map_err(CallError::bad_request)?;
-    Ok(Json(builds.delay_times))
+    builds.delay_times = new.unwrap_or(builds.delay_times);
+    builds.delay_times
 }
 
 #[derive(Debug, Deserialize)]

@@ -2,16 +2,12 @@
 
 use std::sync::Arc;
 
-use axum::extract::State;
-use axum::routing::get;
-use axum::{Json, Router};
+use axum::Router;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
 use super::release::Release;
 use super::world::Nebula;
-use crate::answer::{CallError, JsonBody};
-use crate::delays;
+use crate::controls::delays;
 
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -69,19 +65,11 @@ impl NebulaDelays {
 }
 
 pub(super) fn routes(nebula: Arc<Nebula>) -> Router {
-    Router::new().route("/opennebula/pace", get(show).put(change).post(change)).with_state(nebula)
+    Router::new().route("/opennebula/pace", delays(delay_times)).with_state(nebula)
 }
 
-async fn show(State(nebula): State<Arc<Nebula>>) -> Json<NebulaDelays> {
-    Json(nebula.nebula_state().delay_times)
-}
-
-async fn change(
-    State(nebula): State<Arc<Nebula>>,
-    JsonBody(named): JsonBody<Map<String, Value>>,
-) -> Result<Json<NebulaDelays>, CallError> {
+fn delay_times(nebula: &Nebula, new: Option<NebulaDelays>) -> NebulaDelays {
     let mut nebula_state = nebula.nebula_state();
-    nebula_state.delay_times =
-        delays::change(&nebula_state.delay_times, named).map_err(CallError::bad_request)?;
-    Ok(Json(nebula_state.delay_times))
+    nebula_state.delay_times = new.unwrap_or(nebula_state.delay_times);
+    nebula_state.delay_times
 }

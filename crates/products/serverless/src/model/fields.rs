@@ -101,39 +101,24 @@ pub(crate) struct BlockField {
 pub(crate) const BLOCKS: [&str; 2] = ["SCHEDULING", "DEVICE_INFO"];
 
 pub(crate) const BLOCK_FIELDS: [BlockField; 4] = [
+    text("SCHEDULING", "POLICY", "policy", "Placed by"),
+    text("SCHEDULING", "REQUIREMENTS", "requirements", "Requirements"),
     BlockField {
-        block: "SCHEDULING",
-        member: "POLICY",
-        word: "policy",
-        label: "Placed by",
-        unit: "",
-        is_number: false,
-    },
-    BlockField {
-        block: "SCHEDULING",
-        member: "REQUIREMENTS",
-        word: "requirements",
-        label: "Requirements",
-        unit: "",
-        is_number: false,
-    },
-    BlockField {
-        block: "DEVICE_INFO",
-        member: "LATENCY_TO_PE",
-        word: "device latency",
-        label: "Latency",
         unit: " s",
         is_number: true,
+        ..text("DEVICE_INFO", "LATENCY_TO_PE", "device latency", "Latency")
     },
-    BlockField {
-        block: "DEVICE_INFO",
-        member: "GEOGRAPHIC_LOCATION",
-        word: "device location",
-        label: "Location of the device",
-        unit: "",
-        is_number: false,
-    },
+    text("DEVICE_INFO", "GEOGRAPHIC_LOCATION", "device location", "Location of the device"),
 ];
+
+const fn text(
+    block: &'static str,
+    member: &'static str,
+    word: &'static str,
+    label: &'static str,
+) -> BlockField {
+    BlockField { block, member, word, label, unit: "", is_number: false }
+}
 
 #[cfg(test)]
 mod tests {
