@@ -130,6 +130,14 @@ mod tests {
         }
     }
 
+    /// Records keep digests, so that what is digested, and its order, stay.
+    #[test]
+    fn a_digest_is_that_of_earlier_releases() {
+        let kept = json!({"platform": "cloudfoundry"});
+        let first = instance("p", "sp", json!({"platform": "cloudfoundry", "user_id": "u"}), json!({"a": 1}));
+        assert_eq!(first, of(&json!(["i", "s", "p", "o", "sp", kept, {"a": 1}])));
+    }
+
     #[test]
     fn text_cannot_pretend_to_be_structure() {
         let one = instance("p", "s", json!({}), json!({"a": "1,\"b\":2"}));
