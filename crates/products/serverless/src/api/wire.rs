@@ -83,6 +83,8 @@ fn text(of: &impl Serialize, path: &str) -> String {
     match serde_json::to_value(of).unwrap_or_default().pointer_mut(path).map(Value::take) {
         None | Some(Value::Null) => String::new(),
         Some(Value::String(text)) => text,
+        // As people write it: 1 and not 1.0.
+        Some(Value::Number(number)) => number.as_f64().unwrap_or_default().to_string(),
         Some(other) => other.to_string(),
     }
 }
@@ -193,4 +195,18 @@ pub enum OperationState {
     Succeeded,
     /// What it made was taken back, unless it was a delete.
     Failed,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_member_is_text_as_people_write_it() {
+        let body = r#"{"FAAS": {"FLAVOUR": "F", "MEMORY": 768}, "DEVICE_INFO": {"LATENCY_TO_PE": 1}}"#;
+        let runtime: ServerlessRuntime = serde_json::from_str(body).unwrap();
+        assert_eq!(runtime.text("DEVICE_INFO", "LATENCY_TO_PE"), "1");
+        assert_eq!([runtime.faas.text("MEMORY"), runtime.faas.text("CPU")], ["768", ""]);
+        assert_eq!(runtime.text("SCHEDULING", "POLICY"), "");
+    }
 }
