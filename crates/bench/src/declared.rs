@@ -18,7 +18,8 @@ use serde::Serialize;
 use serde_json::json;
 use tokio::task::JoinHandle;
 
-use super::load::{self, Gate, STEPS, as_float};
+use super::cpu;
+use super::load::{self, Gate, STEPS, as_float, micros};
 use super::measure::{Effort, median};
 use super::target::BenchDatabaseKind;
 use provision_engine::output::note;
@@ -39,6 +40,10 @@ pub(super) struct DeclaredResult {
     /// Of each round.
     pub(super) ratio: f64,
     pub(super) commits_per_step: f64,
+    /// Of the client and the service.
+    pub(super) cpu_micros_per_call: f64,
+    /// The same, with the engine and the database.
+    pub(super) cpu_micros_per_step: f64,
     /// A kept connection carries many calls.
     pub(super) calls_per_connection: f64,
 }
@@ -50,6 +55,8 @@ impl DeclaredResult {
             (format!("D1 bare calls/s {at}"), self.calls_per_second),
             (format!("D1 declared steps/s {at}"), self.steps_per_second),
             (format!("D1 commits per declared step {at}"), self.commits_per_step),
+            ("D1 CPU µs per bare call".to_owned(), self.cpu_micros_per_call),
+            ("D1 CPU µs per declared step".to_owned(), self.cpu_micros_per_step),
             ("D1 calls per connection".to_owned(), self.calls_per_connection),
         ]
     }
@@ -94,30 +101,36 @@ pub(super) async fn measure(target: &BenchDatabaseKind, effort: &Effort) -> Resu
     let target = target.another("declared")?;
     let service = Service::start().await?;
     let client = StepClient::new(Reach::default())?;
-    let (mut bare, mut steps, mut commits, mut ratios) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let (mut bare, mut loads, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
     for round in 1..=effort.rounds {
         note(format!("  declared steps, round {round} of {}", effort.rounds));
-        let calls_per_second = call(&client, &service, effort.window / 2).await?;
+        let calls = call(&client, &service, effort.window / 2).await?;
         let load = run(&target, &client, &service, effort.window).await?;
-        bare.push(calls_per_second);
-        steps.push(load.steps_per_second);
-        commits.push(load.commits_per_step);
-        ratios.push(load.steps_per_second / calls_per_second);
+        ratios.push(load.steps_per_second / calls.per_second);
+        bare.push(calls);
+        loads.push(load);
     }
     let calls = as_float(service.calls.load(Ordering::Relaxed));
     Ok(DeclaredResult {
         name: target.name(),
         in_flight: IN_FLIGHT,
-        calls_per_second: median(bare.into_iter()),
-        steps_per_second: median(steps.into_iter()),
+        calls_per_second: median(bare.iter().map(|calls| calls.per_second)),
+        steps_per_second: median(loads.iter().map(|load| load.steps_per_second)),
         ratio: median(ratios.into_iter()),
-        commits_per_step: median(commits.into_iter()),
+        commits_per_step: median(loads.iter().map(|load| load.commits_per_step)),
+        cpu_micros_per_call: median(bare.iter().map(|calls| calls.cpu_micros)),
+        cpu_micros_per_step: median(loads.iter().map(|load| load.cpu_micros_per_step)),
         calls_per_connection: calls / as_float(service.connections.load(Ordering::Relaxed).max(1)),
     })
 }
 
+struct BareCalls {
+    per_second: f64,
+    cpu_micros: f64,
+}
+
 /// Signed calls with a body such as the engine sends, one after the other in each place.
-async fn call(client: &StepClient, service: &Service, window: Duration) -> Result<f64> {
+async fn call(client: &StepClient, service: &Service, window: Duration) -> Result<BareCalls> {
     let url = Arc::new(service.url.join("bare")?);
     let body = Arc::new(body().into_bytes());
     let warm_up = WallClock.now().plus(window / 5);
@@ -147,11 +160,14 @@ async fn call(client: &StepClient, service: &Service, window: Duration) -> Resul
             })
         })
         .collect();
+    WallClock.sleep(window / 5).await;
+    let cpu = cpu::used(None)?;
     let mut calls = 0;
     for caller in callers {
         calls += caller.await??;
     }
-    Ok(as_float(calls) / window.as_secs_f64())
+    let (cpu, calls) = (cpu::used(None)?.saturating_sub(cpu), as_float(calls).max(1.0));
+    Ok(BareCalls { per_second: calls / window.as_secs_f64(), cpu_micros: micros(cpu) / calls })
 }
 
 fn body() -> String {

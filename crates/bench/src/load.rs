@@ -25,6 +25,8 @@ pub(super) struct Load {
     pub(super) operation_p99_ms: f64,
     pub(super) commits_per_step: f64,
     pub(super) bytes_per_step: f64,
+    /// Of everything in this process, and of the server of the database where that is ours.
+    pub(super) cpu_micros_per_step: f64,
 }
 
 /// Hands a place back when an operation ends, and notes how long it took.
@@ -113,8 +115,9 @@ pub(super) async fn measure_on(
     let _warm_up = gate.take_millis();
     let before =
         (gate.finished.load(Ordering::Relaxed), engine.stats().await?, target.bytes_written().await?);
-    let began = WallClock.now();
+    let (began, cpu) = (WallClock.now(), target.cpu_used()?);
     WallClock.sleep(window).await;
+    let cpu = target.cpu_used()?.saturating_sub(cpu);
     let finished = gate.finished.load(Ordering::Relaxed) - before.0;
     let elapsed = WallClock.now().since(began);
     let (stats, bytes) = (engine.stats().await?, target.bytes_written().await?);
@@ -135,12 +138,17 @@ pub(super) async fn measure_on(
         operation_p99_ms: percentile(&mut millis, 99),
         commits_per_step: as_float(stats.commits - before.1.commits) / steps,
         bytes_per_step: as_float(bytes.saturating_sub(before.2)) / steps,
+        cpu_micros_per_step: micros(cpu) / steps,
     })
 }
 
 #[expect(clippy::cast_precision_loss, reason = "these counts are far below 2^52")]
 pub(super) fn as_float(count: u64) -> f64 {
     count as f64
+}
+
+pub(super) fn micros(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e6
 }
 
 pub(super) fn percentile(values: &mut [f64], percent: usize) -> f64 {

@@ -3,6 +3,7 @@
 mod base;
 mod bench_server;
 mod console;
+mod cpu;
 mod declared;
 mod goals;
 mod history;

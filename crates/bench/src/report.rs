@@ -63,6 +63,7 @@ impl Render for Report {
                 row(db.name, format!("ms per operation {at}, 99 %"), load.operation_p99_ms);
                 row(db.name, format!("commits per step {at}"), load.commits_per_step);
                 row(db.name, format!("bytes per step {at}"), load.bytes_per_step);
+                row(db.name, format!("CPU µs per step {at}"), load.cpu_micros_per_step);
             }
             let past = db.history.finished_operations;
             row(db.name, format!("steps/s with {past} finished"), db.history.with.steps_per_second);

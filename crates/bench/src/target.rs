@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use engine::store::Store;
@@ -10,9 +11,18 @@ use tempfile::TempDir;
 use testing::private_postgres::{PrivatePostgres, PrivatePostgresOptions};
 use tokio_postgres::NoTls;
 
+use super::cpu;
+
 pub(super) enum BenchDatabaseKind {
-    Sqlite { dir: TempDir },
-    Postgres { server: Option<PrivatePostgres>, url: String },
+    Sqlite {
+        dir: TempDir,
+    },
+    Postgres {
+        server: Option<PrivatePostgres>,
+        /// Of a server on this machine that we started.
+        server_pid: Option<u32>,
+        url: String,
+    },
 }
 
 /// Committing connections of the engine, the default of its configuration.
@@ -25,7 +35,7 @@ impl BenchDatabaseKind {
 
     pub(super) async fn postgres(url: Option<&str>) -> Result<BenchDatabaseKind> {
         if let Some(url) = url {
-            return Ok(BenchDatabaseKind::Postgres { server: None, url: url.to_owned() });
+            return Ok(BenchDatabaseKind::Postgres { server: None, server_pid: None, url: url.to_owned() });
         }
         let server = tokio::task::spawn_blocking(|| {
             let setting = |name: &str, value: &str| (name.to_owned(), value.to_owned());
@@ -38,20 +48,21 @@ impl BenchDatabaseKind {
         })
         .await??;
         server.create_database("bench")?;
-        let url = server.url("bench");
-        Ok(BenchDatabaseKind::Postgres { server: Some(server), url })
+        let (url, server_pid) = (server.url("bench"), server.pid());
+        Ok(BenchDatabaseKind::Postgres { server: Some(server), server_pid, url })
     }
 
     /// An empty database of the same kind. With `--database-url` it is the same one.
     pub(super) fn another(&self, name: &str) -> Result<BenchDatabaseKind> {
         match self {
             BenchDatabaseKind::Sqlite { .. } => BenchDatabaseKind::sqlite(),
-            BenchDatabaseKind::Postgres { server: None, url } => {
-                Ok(BenchDatabaseKind::Postgres { server: None, url: url.clone() })
+            BenchDatabaseKind::Postgres { server: None, server_pid, url } => {
+                Ok(BenchDatabaseKind::Postgres { server: None, server_pid: *server_pid, url: url.clone() })
             }
-            BenchDatabaseKind::Postgres { server: Some(server), .. } => {
+            BenchDatabaseKind::Postgres { server: Some(server), server_pid, .. } => {
                 server.create_database(name)?;
-                Ok(BenchDatabaseKind::Postgres { server: None, url: server.url(name) })
+                let (server_pid, url) = (*server_pid, server.url(name));
+                Ok(BenchDatabaseKind::Postgres { server: None, server_pid, url })
             }
         }
     }
@@ -91,6 +102,14 @@ impl BenchDatabaseKind {
         let (client, connection) = tokio_postgres::connect(url, NoTls).await?;
         tokio::spawn(connection);
         Ok(client)
+    }
+
+    /// How much of the processors this process has used so far, and the server of the database where it is ours.
+    pub(super) fn cpu_used(&self) -> Result<Duration> {
+        match self {
+            BenchDatabaseKind::Sqlite { .. } => cpu::used(None),
+            BenchDatabaseKind::Postgres { server_pid, .. } => cpu::used(*server_pid),
+        }
     }
 
     /// A number that grows with every byte that the database writes for its durability.

@@ -67,7 +67,9 @@ fn the_benchmark_of_declared_workflows_compares_steps_with_bare_calls() {
     let report = quick("declared");
     let declared = &report["declared"][0];
     assert_eq!(declared["in_flight"], 64, "{report}");
-    for figure in ["calls_per_second", "steps_per_second", "ratio"] {
+    for figure in
+        ["calls_per_second", "steps_per_second", "ratio", "cpu_micros_per_call", "cpu_micros_per_step"]
+    {
         assert!(number(&declared[figure]) > 0.0, "{figure}: {report}");
     }
     // Connections are kept: one carries many calls.
