@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use engine::secret::SecretString;
+use engine::secret::{Sealed, SecretString};
 use engine::{Declared, Plan, Workflow};
 use external_step::StepClient;
 use serde::{Deserialize, Serialize};
@@ -39,6 +39,19 @@ impl Workflow for DeclaredWorkflow {
 pub struct Pass {
     /// What the steps so far said, by their names.
     pub(crate) facts: BTreeMap<String, Map<String, Value>>,
+    /// Made by the first call.
+    pub(crate) texts: Option<CallTexts>,
+}
+
+/// What all calls of one pass say of their operation.
+pub(crate) struct CallTexts {
+    pub(crate) id: String,
+    pub(crate) created_at: String,
+    pub(crate) deadline_at: String,
+    pub(crate) signal_url: Option<String>,
+    /// Sealed anew for every pass: a service refuses two equal requests of one second as a replay, and within a pass no
+    /// two calls are of the same step.
+    pub(crate) signal_token: Sealed,
 }
 
 /// What all declared steps of a process share.

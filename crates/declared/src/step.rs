@@ -15,12 +15,14 @@ use tokio::sync::Semaphore;
 
 use crate::declaration::StepDeclaration;
 use crate::kept::StepFact;
-use crate::plan::{DeclaredVersion, DeclaredWorkflow};
+use crate::plan::{CallTexts, DeclaredVersion, DeclaredWorkflow, Pass};
 
 /// How long the engine waits for a signal until it asks the step again, where the step names no time.
 const SIGNAL_WITHIN: Duration = Duration::from_hours(24);
 /// What the engine allows beyond the time of the call itself.
 const MARGIN: Duration = Duration::from_secs(10);
+/// Room for a call with a few facts.
+const BODY_BYTES: usize = 1024;
 
 type Op = Operation<DeclaredWorkflow>;
 
@@ -59,7 +61,7 @@ impl HttpStep {
 
     /// An undo has no pass before it that collected what the steps said.
     fn recall_earlier(&self, op: &mut Op) -> Result<(), Halt> {
-        op.input.facts.clear();
+        op.input = Pass::default();
         for name in &self.version.names[..self.index] {
             let kept = op.recall_as::<StepFact>(name)?.filter(|kept| !kept.facts.is_empty());
             op.input.facts.extend(kept.map(|kept| (name.clone(), kept.facts)));
@@ -67,9 +69,20 @@ impl HttpStep {
         Ok(())
     }
 
+    fn texts(&self, op: &Op) -> CallTexts {
+        let id = op.id.to_string();
+        CallTexts {
+            created_at: op.created_at.to_string(),
+            deadline_at: op.deadline_at.to_string(),
+            signal_url: self.version.front.signal_url(&id),
+            signal_token: op.seal(&SecretString::from(signal_right(&id))),
+            id,
+        }
+    }
+
     async fn call(
         &self,
-        op: &Op,
+        op: &mut Op,
         action: Action,
         kept: &StepFact,
         attempt: u32,
@@ -78,8 +91,10 @@ impl HttpStep {
             Action::Run => &self.declared.url,
             Action::Undo => self.declared.undo.as_ref().unwrap_or(&self.declared.url),
         };
+        let texts = op.input.texts.take().unwrap_or_else(|| self.texts(op));
         let key = op.idempotency_key(&self.declared.name);
-        let body = self.body(op, action, kept, attempt, &key)?;
+        let body = self.body(op, &texts, action, kept, attempt, &key)?;
+        op.input.texts = Some(texts);
         let call = Outgoing {
             url,
             secret: &self.version.shared.secret.get(),
@@ -94,18 +109,17 @@ impl HttpStep {
     fn body(
         &self,
         op: &Op,
+        texts: &CallTexts,
         action: Action,
         kept: &StepFact,
         attempt: u32,
         key: &str,
     ) -> Result<Vec<u8>, Halt> {
-        let id = op.id.to_string();
+        let id = &texts.id;
         let earlier = op.input.facts.iter().filter(|(name, _)| **name != self.declared.name);
         let facts = earlier.map(|(name, facts)| (name.as_str(), facts)).collect();
-        let payload = kept.signal.as_ref().and_then(|key| Some((key, op.signalled(&signal_key(&id, key))?)));
+        let payload = kept.signal.as_ref().and_then(|key| Some((key, op.signalled(&signal_key(id, key))?)));
         let opened = self.opened(op)?;
-        // Sealed anew for every call: a service refuses two equal requests of one second as a replay.
-        let token = op.seal(&SecretString::from(signal_right(&id)));
         let version = &self.version;
         let is_sealed = |name: &str| version.params.is_write_only(name);
         let call = StepCall {
@@ -114,23 +128,25 @@ impl HttpStep {
             step: &self.declared.name,
             attempt,
             operation: CallOperation {
-                id: &id,
+                id,
                 workflow: &version.workflow,
                 workflow_version: version.version,
                 tenant: &op.tenant,
                 resource: op.resource.as_deref(),
-                created_at: op.created_at.to_string(),
-                deadline_at: op.deadline_at.to_string(),
+                created_at: &texts.created_at,
+                deadline_at: &texts.deadline_at,
             },
             idempotency_key: key,
             params: CallParams { plain: &op.params.0, sealed: &is_sealed, opened: &opened },
             facts,
             own: Own { facts: &kept.facts, secrets: kept.open(op)? },
             signal: payload.map(|(key, payload)| CallSignal { key, payload }),
-            signal_url: version.front.signal_url(&id),
-            signal_token: Some(token.as_str()),
+            signal_url: texts.signal_url.as_deref(),
+            signal_token: Some(texts.signal_token.as_str()),
         };
-        serde_json::to_vec(&call).map_err(|_| Halt::fail("the call cannot be written"))
+        let mut body = Vec::with_capacity(BODY_BYTES);
+        serde_json::to_writer(&mut body, &call).map_err(|_| Halt::fail("the call cannot be written"))?;
+        Ok(body)
     }
 
     /// The `writeOnly` params that this step may see.
@@ -282,6 +298,6 @@ impl Step<DeclaredWorkflow> for HttpStep {
 /// One trace for all calls of an operation, and a span for each call.
 fn traceparent(op: &Op, step: &str, attempt: u32) -> String {
     let digest = Sha256::digest(format!("{step} {attempt} {}", op.now().0).as_bytes());
-    let span = digest.iter().take(8).fold(String::new(), |text, byte| text + &format!("{byte:02x}"));
-    format!("00-{}-{span}-01", op.id.0.simple())
+    let span = u64::from_be_bytes(digest[..8].try_into().expect("a digest has 32 bytes"));
+    format!("00-{}-{span:016x}-01", op.id.0.simple())
 }

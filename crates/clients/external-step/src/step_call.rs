@@ -24,7 +24,7 @@ pub struct StepCall<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub signal: Option<CallSignal<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub signal_url: Option<String>,
+    pub signal_url: Option<&'a str>,
     /// The bearer token that `signal_url` takes, for this operation alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub signal_token: Option<&'a str>,
@@ -45,8 +45,8 @@ pub struct CallOperation<'a> {
     pub workflow_version: u32,
     pub tenant: &'a str,
     pub resource: Option<&'a str>,
-    pub created_at: String,
-    pub deadline_at: String,
+    pub created_at: &'a str,
+    pub deadline_at: &'a str,
 }
 
 /// The params, with those in clear that are sealed and that this step may see.

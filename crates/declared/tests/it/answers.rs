@@ -1,5 +1,6 @@
 //! Each answer of a service and what it leads to.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -156,6 +157,31 @@ async fn a_wait_is_polled_and_shows_its_progress_and_a_skip_its_reason() {
     let calls = service.calls();
     let last = calls.iter().rfind(|call| call["step"] == "create").unwrap();
     assert_eq!(last["own"]["facts"]["id"], "db-7");
+    test_engine.close().await;
+}
+
+/// A service refuses two equal requests of one second as a replay.
+#[tokio::test]
+async fn no_two_calls_are_equal_also_where_nothing_has_changed() {
+    let service = StepService::start().await;
+    for _ in 0..3 {
+        let waits = json!({"outcome": "wait", "after": "1ms", "reason": "it boots"});
+        service.next("create", Instead::Answer(waits.clone()));
+        service.next("undo reserve", Instead::Answer(waits));
+    }
+    service.next("run create", Instead::Answer(json!({"outcome": "fail", "reason": "no room"})));
+    let test_engine = open(&service).await;
+    let id = submit(&test_engine).await;
+    assert_eq!(test_engine.finished(id).await.shown.summary.phase, Phase::Undone);
+    let calls = service.calls();
+    let attempts = |step: &str, action: &str| {
+        let of_step = calls.iter().filter(|call| call["step"] == step && call["action"] == action);
+        of_step.map(|call| call["attempt"].clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(attempts("create", "run"), [1; 4]);
+    assert_eq!(attempts("reserve", "undo"), [1; 4]);
+    let different: BTreeSet<String> = calls.iter().map(Value::to_string).collect();
+    assert_eq!(different.len(), calls.len(), "{calls:?}");
     test_engine.close().await;
 }
 
