@@ -2,6 +2,7 @@
 
 mod access;
 mod batch;
+mod batch_statements;
 mod claim;
 mod columns;
 mod committer;

@@ -201,10 +201,17 @@ pub(super) struct Finishes<'a> {
     pub(super) causes: Vec<Option<&'a str>>,
     pub(super) memories: Vec<&'a str>,
     pub(super) seqs: Vec<i32>,
+    pub(super) event_seqs: Vec<Option<i32>>,
+    pub(super) event_ats: Vec<Option<i64>>,
+    pub(super) bodies: Vec<&'a str>,
 }
 
 impl<'a> Finishes<'a> {
-    pub(super) fn add(&mut self, finish: &'a Finish) -> Result<(), StoreError> {
+    pub(super) fn add(&mut self, finish: &'a Finish, draft: &'a Draft) -> Result<(), StoreError> {
+        let event = finish.event.as_ref();
+        self.event_seqs.push(event.map(|event| signed(event.seq)).transpose()?);
+        self.event_ats.push(event.map(|event| event.at.0));
+        self.bodies.push(&draft.body);
         self.seqs.push(signed(finish.seq)?);
         self.ids.push(finish.hold.id.0);
         self.nodes.push(finish.hold.node.0);
@@ -214,6 +221,10 @@ impl<'a> Finishes<'a> {
         self.causes.push(finish.cause.as_deref());
         self.memories.push(&finish.memory);
         Ok(())
+    }
+
+    pub(super) fn events(&self) -> [Param<'_>; 3] {
+        [&self.event_seqs, &self.event_ats, &self.bodies]
     }
 
     pub(super) fn params(&self) -> [Param<'_>; 8] {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use engine::store::{Receipt, StoreError, Write};
+use engine::store::{Receipt, StoreError};
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::time::Instant;
 use tracing::warn;
@@ -20,7 +20,7 @@ use super::failure::TransactionFailure;
 use super::serial;
 use super::target::DatabaseTarget;
 use super::work::{Job, Work};
-use super::{resource_statements as resource_sql, statements as sql};
+use super::{batch_statements as batch_sql, resource_statements as resource_sql, statements as sql};
 use crate::draft::Draft;
 use crate::last_commit::LastCommit;
 use crate::{BATCH_BYTES_MAX, BATCH_WRITES_MAX};
@@ -40,15 +40,16 @@ const CLASHES_MAX: usize = 5;
 pub(super) const COMMITTER: ConnectionRole = ConnectionRole {
     settings: BY_KEY,
     statements: &[
-        sql::APPEND,
+        batch_sql::APPEND,
+        batch_sql::CREATE,
+        batch_sql::FINISH,
+        batch_sql::WRITE,
         sql::GIVEN,
         sql::UNLOCKED,
-        sql::CREATE,
         sql::UNUSE_KEYS,
         sql::SET_PHASES,
         sql::TAKE_SIGNALS,
         sql::PARK,
-        sql::FINISH,
         sql::PROMOTE,
         sql::AUDIT,
         sql::TELL,
@@ -166,7 +167,7 @@ impl Committers {
         let gone = || StoreError::Unavailable("the committer is gone".into());
         let (caller, answer) = oneshot::channel();
         let until = Instant::now() + BATCH_TIMEOUT;
-        self.queues[chosen].send(Job { work, caller, until }).map_err(|_| gone())?;
+        self.queues[chosen].send(Job { work, caller, until, is_contested: false }).map_err(|_| gone())?;
         answer.await.map_err(|_| gone())?
     }
 
@@ -241,7 +242,12 @@ impl CommitQueue {
                 continue;
             }
             match self.attempt(&part).await {
-                Ok(answers) => contested.extend(deliver(part, answers)),
+                Ok(answers) => {
+                    let (creates, ends): (Vec<Job>, Vec<Job>) =
+                        deliver(part, answers).into_iter().partition(Job::is_create);
+                    contested.extend(creates);
+                    parts.push(ends);
+                }
                 Err(TransactionFailure::Clash(_)) if clashes < CLASHES_MAX => {
                     clashes += 1;
                     parts.push(part);
@@ -288,9 +294,8 @@ impl CommitQueue {
         let given: HashSet<Uuid> = found.into_iter().flatten().flatten().collect();
         let mut rest = Vec::with_capacity(part.len());
         for job in part {
-            let is_create = matches!(&job.work, Work::Write(Draft { write: Write::Create(_), .. }));
             match job.work.operation() {
-                Some(id) if !is_create && given.contains(&id) => job.answer(Err(StoreError::Fenced)),
+                Some(id) if !job.is_create() && given.contains(&id) => job.answer(Err(StoreError::Fenced)),
                 _ => rest.push(job),
             }
         }
@@ -349,7 +354,7 @@ fn deliver(part: Vec<Job>, answers: Vec<WriteResult>) -> Vec<Job> {
     for (job, answer) in part.into_iter().zip(answers) {
         match answer {
             WriteResult::Done(answer) => job.answer(answer),
-            WriteResult::Contested => contested.push(job),
+            WriteResult::Contested => contested.push(Job { is_contested: true, ..job }),
         }
     }
     contested

@@ -6,6 +6,7 @@ use engine::{OperationId, Phase, PhaseVerb, Timestamp};
 use serde_json::Value;
 use uuid::Uuid;
 
+use super::batch_statements::APPEND;
 use super::connection::{Param, SessionOptions, Unfinished};
 use super::failure::TransactionFailure;
 use super::resource_statements as resource_sql;
@@ -106,7 +107,7 @@ async fn contested_create(
         if insert(session, create, queued).await? {
             let (seq, at) = (signed(create.event.seq)?, create.event.at.0);
             let event: [Param<'_>; 4] = [&vec![create.id.0], &vec![seq], &vec![at], &vec![body]];
-            session.execute(sql::APPEND, &event).await?;
+            session.execute(APPEND, &event).await?;
             let frees = record_writes(session, create).await?;
             return Ok((Receipt::Saved, frees || (!queued && create.owner.is_none())));
         }

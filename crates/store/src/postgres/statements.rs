@@ -28,9 +28,6 @@ pub(super) const BEGIN: &str = "begin";
 pub(super) const COMMIT: &str = "commit";
 pub(super) const ROLLBACK: &str = "rollback";
 
-pub(super) const APPEND: &str = "
-    insert into journal (operation, seq, at, body)
-    select * from unnest($1::uuid[], $2::int4[], $3::int8[], $4::text[])";
 pub(super) const GIVEN: &str = "
     select j.operation from unnest($1::uuid[], $2::int4[]) as a (id, seq)
     join journal j on j.operation = a.id and j.seq = a.seq";
@@ -44,35 +41,6 @@ pub(super) const UNLOCKED: &str = "
     where (a.id in (select id from free)) is true
         or not exists (select 1 from operations o where o.id = a.id)";
 
-/// Answers those that were made. `is true` keeps a test of membership from becoming a join: it is a lookup in
-/// a hash table, and with our settings a join would be a loop in a loop.
-pub(super) const CREATE: &str = "
-    with asked as materialized (
-        select * from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::int8[],
-            $7::int8[], $8::uuid[], $9::int4[], $10::int8[], $11::text[], $12::text[], $13::text[],
-            $14::text[], $15::text[])
-        as a (id, workflow, tenant, resource, params, created_at, deadline_at, owner, seq, at, body, scope,
-            key, digest, name)
-    ), keyed as (
-        insert into idempotency (scope, key, operation, digest, at)
-        select scope, key, id, digest, created_at from asked where key is not null order by scope, key
-        on conflict do nothing
-        returning operation
-    ), made as (
-        insert into operations (id, workflow, tenant, resource, params, phase, owner, epoch, queued, orphaned,
-            due_at, deadline_at, created_at, memory_seq, name, queue_number)
-        select id, workflow, tenant, resource, params,
-            case when owner is null then 'pending' else 'running' end, owner, 1, false, false,
-            case when owner is null then created_at end, deadline_at, created_at, 0, name,
-            null
-        from asked where key is null or (id in (select operation from keyed)) is true
-        order by resource
-        on conflict (resource) where not queued and resource is not null do nothing
-        returning id
-    )
-    insert into journal (operation, seq, at, body)
-    select id, seq, at, body from asked where (id in (select id from made)) is true
-    returning operation";
 /// A key that was taken for an operation that was not made.
 pub(super) const UNUSE_KEYS: &str = "
     delete from idempotency i using unnest($1::uuid[], $2::text[], $3::text[]) as a (id, scope, key)
@@ -125,22 +93,6 @@ pub(super) const PARK: &str = concat!(
     returning o.id, o.due_at is distinct from a.due_at"
 );
 
-pub(super) const FINISH: &str = "
-    with gone as (
-        delete from operations o
-        using unnest($1::uuid[], $2::uuid[], $3::int8[], $4::text[], $5::int8[], $6::text[], $7::text[],
-                $8::int4[])
-            as a (id, node, epoch, phase, at, cause, memory, seq)
-        where o.id = a.id and o.owner is not distinct from a.node and o.epoch = a.epoch
-        returning o.id, o.workflow, o.tenant, o.resource, o.params, o.created_at, o.deadline_at, o.epoch,
-            o.name, a.phase, a.at, a.cause, a.memory, a.seq
-    )
-    insert into archive (id, workflow, tenant, resource, params, phase, created_at, deadline_at, finished_at,
-        reason, memory, memory_seq, epoch, name)
-    select id, workflow, tenant, resource, params, phase, created_at, deadline_at, at, cause, memory, seq,
-        epoch, name
-    from gone
-    returning id";
 /// A statement of its own after `FINISH`: only a new look sees who queued in the last moment.
 pub(super) const PROMOTE: &str = concat!(
     "with next as (

@@ -30,7 +30,7 @@ async fn started() -> (PrivatePostgres, DatabaseTarget) {
 
 /// The plan of a statement as the engine's sessions get it.
 async fn plan(session: &SessionOptions, sql: &str) -> Vec<String> {
-    let count = (1..20).find(|n| !sql.contains(&format!("${n}"))).unwrap() - 1;
+    let count = (1..40).find(|n| !sql.contains(&format!("${n}"))).unwrap() - 1;
     let call = if count == 0 { String::new() } else { format!("({})", vec!["null"; count].join(", ")) };
     let client = session.client();
     client.batch_execute(&format!("prepare tested as {sql}")).await.unwrap();
@@ -62,10 +62,11 @@ async fn every_statement_is_understood_and_no_hot_one_scans_a_table() {
 /// two indexes is taken.
 #[tokio::test]
 async fn hot_statements_use_the_right_index() {
-    let table: [(&str, &[&str]); 19] = [
+    let table: [(&str, &[&str]); 20] = [
         (statements::GIVEN, &["journal_pkey"]),
         (statements::PARK, &["operations_pkey", "signals_pkey"]),
-        (statements::FINISH, &["operations_pkey"]),
+        (batch_statements::FINISH, &["operations_pkey"]),
+        (batch_statements::WRITE, &["operations_pkey"]),
         (statements::SET_PHASES, &["operations_pkey"]),
         (
             statements::PROMOTE,

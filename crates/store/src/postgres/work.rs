@@ -74,9 +74,15 @@ pub(super) struct Job {
     pub(super) caller: oneshot::Sender<Result<Receipt, StoreError>>,
     /// It waits no longer than this for a row that others hold.
     pub(super) until: Instant,
+    /// The shortest way did not do; see [`super::batch_statements::WRITE`].
+    pub(super) is_contested: bool,
 }
 
 impl Job {
+    pub(super) fn is_create(&self) -> bool {
+        matches!(&self.work, Work::Write(Draft { write: Write::Create(_), .. }))
+    }
+
     pub(super) fn answer(self, answer: Result<Receipt, StoreError>) {
         // The transaction that asked may have gone away; what is saved stays saved.
         let _ = self.caller.send(answer);
