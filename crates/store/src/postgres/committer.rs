@@ -37,6 +37,14 @@ const SMALL_COMMIT: usize = 8;
 /// How often the same is tried when others are in the way.
 const CLASHES_MAX: usize = 5;
 
+/// A turn of the runtime that is as short as this had nothing else to do.
+const QUIET_TURN: Duration = Duration::from_micros(50);
+/// Another thread of the runtime may be looking for what is ready, so one such turn says little.
+const QUIET_TURNS: usize = 4;
+/// A batch gathers no longer than this, and not more.
+const GATHER_MAX: Duration = Duration::from_millis(1);
+const GATHERED: usize = 64;
+
 pub(super) const COMMITTER: ConnectionRole = ConnectionRole {
     settings: BY_KEY,
     statements: &[
@@ -206,8 +214,7 @@ impl CommitQueue {
             job
         } else {
             let job = self.jobs.recv().await?;
-            // On a busy machine, other operations that are ready to run add their writes to the same commit.
-            tokio::task::yield_now().await;
+            self.let_others_run().await;
             job
         };
         let mut weight = first.work.weight();
@@ -229,6 +236,17 @@ impl CommitQueue {
         left.append(&mut self.waiting);
         self.waiting = left;
         Some(batch)
+    }
+
+    /// On a busy machine, other operations that are ready to run add their writes to the same commit: a commit costs the
+    /// server several times as much as another row in it. Where nothing else is ready, this comes back at once.
+    async fn let_others_run(&self) {
+        let (began, mut last, mut quiet) = (Instant::now(), Instant::now(), 0);
+        while quiet < QUIET_TURNS && began.elapsed() < GATHER_MAX && self.jobs.len() < GATHERED {
+            tokio::task::yield_now().await;
+            quiet = if last.elapsed() < QUIET_TURN { quiet + 1 } else { 0 };
+            last = Instant::now();
+        }
     }
 
     /// Writes in as few transactions as possible. What is not acceptable is looked for by halves, so that it
