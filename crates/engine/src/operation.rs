@@ -252,12 +252,12 @@ impl JournalWriter {
         body: impl FnOnce(Changes) -> Body,
         beside: AppendExtras,
     ) -> Result<(), Halt> {
-        let event = self.next(body);
+        let event = Arc::new(self.next(body));
         let record_update = self.record_update.take();
         let saved = record_update.as_ref().map(|(_, record_update)| record_update.clone());
         let append = Append {
             id: self.hold.id,
-            event: event.clone(),
+            event: Arc::clone(&event),
             phase: beside.phase,
             processed: beside.processed,
             consumes: beside.consumes.map(Box::new),
@@ -265,7 +265,7 @@ impl JournalWriter {
         };
         self.commit(Write::Append(append)).await?;
         self.written_record = saved.or(self.written_record.take());
-        self.learned(event);
+        self.learned(Arc::unwrap_or_clone(event));
         Ok(())
     }
 

@@ -7,6 +7,7 @@ mod signal;
 mod totals;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -193,7 +194,8 @@ pub struct Ownership {
 #[derive(Debug, Clone)]
 pub struct Append {
     pub id: OperationId,
-    pub event: Event,
+    /// The operation learns the same once it is saved.
+    pub event: Arc<Event>,
     /// For lists: the phase in the row, where it changes without the operation being put down.
     pub phase: Option<Phase>,
     /// The control request that this event deals with: the row keeps only one with a greater number.

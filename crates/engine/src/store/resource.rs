@@ -221,7 +221,7 @@ mod tests {
         };
         let append = Write::Append(Append {
             id: ID,
-            event,
+            event: event.into(),
             phase: None,
             processed: None,
             consumes: None,

@@ -247,7 +247,7 @@ mod tests {
     }
 
     fn append() -> Append {
-        let (id, event) = (HOLD.id, event());
+        let (id, event) = (HOLD.id, event().into());
         Append { id, event, phase: None, processed: None, consumes: None, record_update: None }
     }
 

@@ -84,7 +84,10 @@ impl Job {
     }
 
     pub(super) fn answer(self, answer: Result<Receipt, StoreError>) {
+        // The caller goes on with the event that it asked to save, and should be the only one that has it.
+        let Job { work, caller, .. } = self;
+        drop(work);
         // The transaction that asked may have gone away; what is saved stays saved.
-        let _ = self.caller.send(answer);
+        let _ = caller.send(answer);
     }
 }

@@ -144,7 +144,7 @@ pub(crate) async fn an_event_clears_the_request_that_it_deals_with(store: &dyn F
     let (hold, other) = (running(store, node).await, running(store, node).await);
     let dealt = |id, processed| Append {
         id,
-        event: stepped(2),
+        event: stepped(2).into(),
         phase: Some(Phase::Undoing),
         processed: Some(processed),
         consumes: None,

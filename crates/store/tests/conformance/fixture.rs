@@ -99,7 +99,14 @@ pub(crate) async fn start(store: &dyn Store, node: NodeId, new: Create) -> Owner
 }
 
 pub(crate) fn append_of(id: OperationId, event: Event) -> Write {
-    Write::Append(Append { id, event, phase: None, processed: None, consumes: None, record_update: None })
+    Write::Append(Append {
+        id,
+        event: event.into(),
+        phase: None,
+        processed: None,
+        consumes: None,
+        record_update: None,
+    })
 }
 
 pub(crate) async fn append(store: &dyn Store, id: OperationId, seq: u32) -> Result<Receipt, StoreError> {

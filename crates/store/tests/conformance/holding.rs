@@ -28,7 +28,7 @@ pub(crate) async fn an_append_changes_the_phase_in_lists(store: &dyn FullStore) 
     let hold = running(store, node).await;
     let write = Append {
         id: hold.id,
-        event: stepped(2),
+        event: stepped(2).into(),
         phase: Some(Phase::Undoing),
         processed: None,
         consumes: None,

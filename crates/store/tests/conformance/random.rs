@@ -188,7 +188,7 @@ impl Twins<'_> {
         let record_update = self.record_update_of(hold).await.map(Box::new);
         let write = |(processed, consumes): (_, Option<TakenSignal>)| {
             let consumes = consumes.map(Box::new);
-            let (event, record_update) = (stepped(seq), record_update.clone());
+            let (event, record_update) = (stepped(seq).into(), record_update.clone());
             Write::Append(Append { id: hold.id, event, phase, processed, consumes, record_update })
         };
         let [one, two] = signals;

@@ -189,7 +189,7 @@ pub(crate) async fn events_parks_and_ends_say_what_the_resource_looks_like(store
     let said = |step: &str| Some((NAME.to_owned(), record_update(step, &[("step", step)])));
     let event = Append {
         id: hold.id,
-        event: stepped(2),
+        event: stepped(2).into(),
         phase: None,
         processed: None,
         consumes: None,
@@ -225,7 +225,7 @@ pub(crate) async fn a_record_of_what_is_not_there_is_ignored(store: &dyn FullSto
     let said = Some((NAME.to_owned(), record_update("x", &[("size", "small")])));
     let event = Append {
         id: hold.id,
-        event: stepped(2),
+        event: stepped(2).into(),
         phase: None,
         processed: None,
         consumes: None,
@@ -250,7 +250,7 @@ pub(crate) async fn who_was_declared_dead_sets_nothing(store: &dyn FullStore) {
     let said = Some((NAME.to_owned(), record_update("a lie", &[("size", "big")])));
     let event = Append {
         id: hold.id,
-        event: stepped(2),
+        event: stepped(2).into(),
         phase: None,
         processed: None,
         consumes: None,

@@ -15,7 +15,7 @@ fn said(claimed: &Claimed) -> Option<(&str, Value)> {
 fn taken(claimed: &Claimed, seq: u32) -> Write {
     let signal = claimed.signal.as_ref().unwrap();
     let consumes = Some(Box::new(TakenSignal { key: signal.key.clone(), number: signal.number }));
-    let event = stepped(seq);
+    let event = stepped(seq).into();
     Write::Append(Append {
         id: claimed.id,
         event,

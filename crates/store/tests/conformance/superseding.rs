@@ -205,7 +205,7 @@ pub(crate) async fn ends_meet_successors(store: &dyn Store, other_store: &dyn St
                     |n: &str| claimed.resource.clone().map(|name| (name, record_update("x", &[("n", n)])));
                 let event = engine::store::Append {
                     id: hold.id,
-                    event: stepped(2),
+                    event: stepped(2).into(),
                     phase: None,
                     processed: None,
                     consumes: None,
