@@ -39,6 +39,8 @@ pub struct DyingStore {
     last_words: Option<fn()>,
     claims: Mutex<Vec<(OperationId, Instant)>>,
     claims_max: usize,
+    claimed: Mutex<BTreeMap<OperationId, usize>>,
+    claims_in_all: usize,
 }
 
 impl DyingStore {
@@ -56,6 +58,8 @@ impl DyingStore {
             last_words: None,
             claims: Mutex::default(),
             claims_max: usize::MAX,
+            claimed: Mutex::default(),
+            claims_in_all: usize::MAX,
         }
     }
 
@@ -76,6 +80,24 @@ impl DyingStore {
     pub fn with_claims_max(mut self, claims_max: usize) -> DyingStore {
         self.claims_max = claims_max;
         self
+    }
+
+    /// A process that claims one operation more often than this dies, and says so: a test that waits for an operation
+    /// that is claimed again and again would not end.
+    #[must_use]
+    pub fn with_claims_in_all(mut self, claims_in_all: usize) -> DyingStore {
+        self.claims_in_all = claims_in_all;
+        self
+    }
+
+    fn count(&self, id: OperationId) {
+        let mut claimed = self.claimed.lock().unwrap_or_else(PoisonError::into_inner);
+        let times = claimed.entry(id).or_default();
+        *times += 1;
+        if *times > self.claims_in_all {
+            self.kill();
+            panic!("operation {id} was claimed more than {} times", self.claims_in_all);
+        }
     }
 
     /// What this process has claimed, and when.
@@ -199,9 +221,14 @@ impl Store for DyingStore {
         let store = self.alive().await?;
         if let Some(count) = self.empty_claims.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
             *count += 1;
+            if *count > self.claims_in_all {
+                self.kill();
+                panic!("{count} claims have found nothing");
+            }
             return Ok(Claims { operations: Vec::new(), next_due: Some(now) });
         }
         let claims = store.claim(node, now, limit).await?;
+        claims.operations.iter().for_each(|claimed| self.count(claimed.id));
         let ids = claims.operations.iter().map(|claimed| (claimed.id, Instant::now()));
         self.claims.lock().unwrap_or_else(PoisonError::into_inner).extend(ids);
         let is_limited = self.claims_max < usize::MAX && !claims.operations.is_empty();

@@ -10,9 +10,15 @@ use engine::{
 };
 use serde_json::Value;
 
+use crate::dying_store::{Death, DyingStore};
+
 /// Between two looks at an operation, longer the longer nothing happens.
 const PAUSE_MIN: Duration = Duration::from_millis(20);
 const PAUSE_MAX: Duration = Duration::from_millis(500);
+/// Far more claims of one operation, and far more looks at it without news of any, than a test needs. A test of an engine
+/// that goes round in circles fails after them instead of going round, too.
+const CLAIMS_MAX: usize = 1000;
+const QUIET_LOOKS_MAX: usize = 2500;
 
 /// The same key for every engine of a test, so that they open each other's secrets.
 pub fn key_ring() -> SharedRing {
@@ -36,7 +42,8 @@ impl TestEngine {
             budget: Duration::from_millis(500),
         };
         let settings = Settings { retries, poll: Duration::from_millis(50), ..Settings::default() };
-        Engine::builder(store, clock, key_ring()).settings(settings)
+        let store = DyingStore::new(store, Death::Never).with_claims_in_all(CLAIMS_MAX);
+        Engine::builder(Arc::new(store), clock, key_ring()).settings(settings)
     }
 
     pub async fn open(builder: EngineBuilder, previous: Option<engine::NodeId>) -> TestEngine {
@@ -54,16 +61,31 @@ impl TestEngine {
     pub async fn until(&self, id: OperationId, wanted: impl Fn(Phase) -> bool) -> Inspection {
         let mut updates = self.engine.event_feed().watch();
         let mut pause = PAUSE_MIN;
+        let mut quiet_looks = 0;
         loop {
             let inspection = self.inspect(id).await;
-            if wanted(inspection.shown.summary.phase) {
+            let phase = inspection.shown.summary.phase;
+            if wanted(phase) {
                 return inspection;
             }
+            assert!(quiet_looks < QUIET_LOOKS_MAX, "operation {id} stays {phase}, and nothing happens");
             // Other nodes may have done it, so the feed of this one is only a hint. An hour of virtual time costs as many
             // looks as it has pauses.
             let told = tokio::time::timeout(pause, updates.recv()).await;
+            quiet_looks += usize::from(told.is_err());
             pause = if told.is_ok() { PAUSE_MIN } else { (pause * 2).min(PAUSE_MAX) };
         }
+    }
+
+    /// Waits until this is so, whatever else happens.
+    pub async fn eventually(is_so: impl AsyncFn() -> bool) {
+        for _ in 0..QUIET_LOOKS_MAX {
+            if is_so().await {
+                return;
+            }
+            tokio::time::sleep(PAUSE_MIN).await;
+        }
+        panic!("it is not so after {QUIET_LOOKS_MAX} looks");
     }
 
     pub async fn finished(&self, id: OperationId) -> Inspection {

@@ -5,6 +5,7 @@ use std::time::Duration;
 use engine::store::{OperationQuery, Store};
 use engine::{Effect, OnFailure, Phase};
 use serde_json::{Value, json};
+use testing::TestEngine;
 
 use crate::scripted::{Props, ScriptedEngine};
 
@@ -130,6 +131,7 @@ async fn a_step_that_must_not_run_twice_and_hangs_waits_for_a_person() {
 async fn the_deadline_ends_a_wait_and_says_for_what_it_was() {
     let stage = ScriptedEngine::new().await;
     let id = stage.test_engine.submit("test.script", None, script(&["make"], &["wait"], &[])).await;
+    tokio::time::sleep(Duration::from_hours(1)).await;
     let ended = stage.test_engine.finished(id).await;
     assert_eq!(ended.shown.summary.phase, Phase::Undone);
     let cause = ended.memory.undo_reason.unwrap().cause;
@@ -195,9 +197,7 @@ async fn a_thousand_waiting_operations_are_rows_and_nothing_else() {
         stage.test_engine.submit("test.script", None, script(&["make"], &["signal"], &["make"])).await;
     }
     let waiting = OperationQuery { phases: vec![Phase::Waiting], limit: 2000, ..OperationQuery::default() };
-    while stage.store.list(&waiting).await.unwrap().len() < 1000 {
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    TestEngine::eventually(async || stage.store.list(&waiting).await.unwrap().len() == 1000).await;
     assert_eq!(stage.test_engine.engine.running(), 0);
 }
 

@@ -57,9 +57,7 @@ async fn an_operation_is_run_at_once_only_where_there_is_room() {
     let node = engine.start(None).await.unwrap();
     engine.is_ready().await.unwrap();
     assert_eq!(engine.node(), Some(node));
-    while owner(before).await != Some(node) {
-        tokio::time::sleep(Duration::from_millis(1)).await;
-    }
+    TestEngine::eventually(async || owner(before).await == Some(node)).await;
     let (second, third) = (submit().await, submit().await);
     assert_eq!((owner(second).await, owner(third).await), (Some(node), None), "there is room for two");
     assert_eq!(engine.running(), 2);

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use engine::{AskError, Command, Phase, PhaseVerb, SubmitError};
 use serde_json::json;
+use testing::TestEngine;
 
 use crate::scripted::ScriptedEngine;
 
@@ -79,9 +80,7 @@ async fn a_stuck_undo_goes_on_when_it_is_resumed() {
         let is_stuck_there = |inspection: &engine::Inspection| {
             inspection.memory.stuck.as_ref().is_some_and(|stuck| stuck.step == step)
         };
-        while !is_stuck_there(&stage.test_engine.inspect(id).await) {
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
+        TestEngine::eventually(async || is_stuck_there(&stage.test_engine.inspect(id).await)).await;
         let stuck = stage.test_engine.until(id, |phase| phase == Phase::Stuck).await.memory.stuck.unwrap();
         let left: &[&str] = if step == "b" { &["a", "b"] } else { &["a"] };
         assert_eq!(stuck.left_over, left, "what was undone is not left over");

@@ -79,9 +79,7 @@ async fn a_call_that_must_not_be_repeated_waits_for_a_person_after_a_crash() {
     let pair = Pair::new();
     let (first, store) = pair.process(Effect::Once).await;
     let id = first.submit("test.script", None, json!({"a": ["make"], "b": ["hang"]})).await;
-    while pair.tally.seen().iter().filter(|seen| seen.ends_with(":b")).count() == 0 {
-        tokio::time::sleep(Duration::from_millis(1)).await;
-    }
+    TestEngine::eventually(async || pair.tally.seen().iter().any(|seen| seen.ends_with(":b"))).await;
     store.kill();
     let (second, _) = pair.process(Effect::Once).await;
     pair.truth.expire(first.node);
@@ -226,9 +224,7 @@ async fn a_workflow_that_left_the_release_waits_for_a_node_that_has_it() {
     let set_aside = |inspection: &engine::Inspection| {
         inspection.shown.summary.reason.as_deref().is_some_and(|reason| reason.contains("has no workflow"))
     };
-    while !set_aside(&empty.inspect(id).await) {
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
+    TestEngine::eventually(async || set_aside(&empty.inspect(id).await)).await;
     let (_, found) = empty.engine.check_unfinished(&*pair.truth).await.unwrap();
     assert_eq!(found[0].reason, "this release has no workflow test.script");
     empty.close().await;
@@ -355,9 +351,8 @@ async fn a_crash_in_a_step_that_may_run_twice_needs_no_person_although_another_m
         let pair = Pair::new();
         let (first, store) = pair.mixed_process(effects).await;
         let id = first.submit("test.script", None, json!({hangs: ["hang", "make"]})).await;
-        while !pair.tally.seen().iter().any(|seen| seen.ends_with(&format!(":{hangs}"))) {
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
+        let end = format!(":{hangs}");
+        TestEngine::eventually(async || pair.tally.seen().iter().any(|seen| seen.ends_with(&end))).await;
         store.kill();
         let (second, _) = pair.mixed_process(effects).await;
         pair.truth.expire(first.node);

@@ -294,12 +294,16 @@ async fn a_rolling_upgrade_that_is_rolled_back_and_done_again_loses_nothing() {
     let id = site.begin::<Old>(json!({"holds": "last"})).await;
     // The new replica runs its step and waits; then only the old one is there.
     let (new, _) = site.replica::<New>().await;
-    while site.stands() < 3 {
+    TestEngine::eventually(async || {
+        if site.stands() >= 3 {
+            return true;
+        }
         new.engine.signal("wake", json!({})).await.unwrap();
         new.engine.ask(id, engine::PhaseVerb::Pause, "t", "").await.ok();
         new.engine.ask(id, engine::PhaseVerb::Resume, "t", "").await.ok();
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+        false
+    })
+    .await;
     new.until(id, |phase| phase == Phase::Waiting).await;
     new.close().await;
     assert_rests(&site.meanwhile::<Old>(id).await, "step paint, which this release does not have");
@@ -348,9 +352,7 @@ async fn a_call_with_an_unknown_outcome_is_not_repeated_after_an_older_replica_h
     let site = UpgradeSite { effect: Effect::Once, ..UpgradeSite::new() };
     let (new, store) = site.replica::<New>().await;
     let id = new.submit("test.upgrade", None, json!({"holds": "", "hangs": true})).await;
-    while site.stands() < 4 {
-        tokio::time::sleep(Duration::from_millis(1)).await;
-    }
+    TestEngine::eventually(async || site.stands() == 4).await;
     store.kill();
     site.truth.expire(new.node);
     assert_rests(&site.meanwhile::<Old>(id).await, "release 1.1.0 created it");

@@ -164,12 +164,8 @@ async fn a_node_that_has_not_read_a_version_leaves_its_operations_until_it_has()
         TestEngine::open(TestEngine::plan(store, Arc::new(VirtualClock::seeded(1))), Some(first.node)).await;
     second.engine.signal("go", Value::Null).await.unwrap();
     let reason = "this node has not read version 1 of acme.letters";
-    loop {
-        if second.inspect(id).await.shown.summary.reason.as_deref() == Some(reason) {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    let has_reason = async || second.inspect(id).await.shown.summary.reason.as_deref() == Some(reason);
+    TestEngine::eventually(has_reason).await;
     let left = second.inspect(id).await.shown.summary;
     let rest = left.due_at.unwrap().since(second.engine.now());
     assert!(rest <= Duration::from_secs(1), "it is about to be read: {rest:?}");
