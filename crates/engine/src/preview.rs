@@ -145,6 +145,7 @@ mod tests {
         let plan = Plan::new(OnFailure::Unwind).step(1, Say("a", Effect::Pure, done));
         let plan = plan.step(2, Say("b", Effect::Keyed, done)).step(3, Say("c", Effect::Pure, waits));
         let plan = plan.step(4, Say("d", Effect::Once, done)).step(5, Say("e", Effect::Pure, done));
+        let plan = plan.step_when(|_| false, 6, Say("f", Effect::Pure, done));
         assert_eq!(preview(plan).await, Ok(vec!["a", "c", "e"]));
         let fails = Plan::new(OnFailure::Unwind).step(1, Say("a", Effect::Pure, || fail("no way")));
         assert_eq!(preview(fails).await, Err("a: no way".into()));

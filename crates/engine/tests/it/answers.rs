@@ -31,6 +31,13 @@ async fn three_steps_that_are_done_make_a_success_with_one_event_per_step() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_step_whose_condition_does_not_hold_is_not_started() {
+    let stage = ScriptedEngine::with(&Props { leaves_out_b: true, ..Props::default() }).await;
+    let (phase, _, standing) = play(&stage, script(&["make"], &["make"], &["make"])).await;
+    assert_eq!((phase, standing, stage.runs_of("b")), (Phase::Succeeded, 2, 0));
+}
+
+#[tokio::test(start_paused = true)]
 async fn pure_steps_that_learn_nothing_cost_no_event() {
     let stage = ScriptedEngine::with(&Props { effect: Effect::Pure, ..Props::default() }).await;
     let (phase, kinds, _) = play(&stage, script(&["done"], &["done"], &["note"])).await;

@@ -165,11 +165,18 @@ pub(crate) struct Props {
     pub(crate) on_failure: OnFailure,
     pub(crate) effect: Effect,
     pub(crate) is_clean_up: bool,
+    /// The condition of step b does not hold.
+    pub(crate) leaves_out_b: bool,
 }
 
 impl Default for Props {
     fn default() -> Self {
-        Props { on_failure: OnFailure::Unwind, effect: Effect::Keyed, is_clean_up: false }
+        Props {
+            on_failure: OnFailure::Unwind,
+            effect: Effect::Keyed,
+            is_clean_up: false,
+            leaves_out_b: false,
+        }
     }
 }
 
@@ -215,6 +222,12 @@ pub(crate) fn register(
 ) -> EngineBuilder {
     let step = |name| Scripted { name, effect: props.effect, far: far.clone(), tally: Arc::clone(tally) };
     let plan = Plan::new(props.on_failure).retrigger(Duration::from_secs(60), 3).step(10, step("a"));
-    let plan = if props.is_clean_up { plan.clean_up(20, step("b")) } else { plan.step(20, step("b")) };
+    let plan = if props.is_clean_up {
+        plan.clean_up(20, step("b"))
+    } else if props.leaves_out_b {
+        plan.step_when(|_| false, 20, step("b"))
+    } else {
+        plan.step(20, step("b"))
+    };
     builder.workflow(plan.step(30, step("c")))
 }
