@@ -2,7 +2,7 @@
 
 use rustix::process::Signal;
 
-use crate::stage::{DataDirectory, until};
+use crate::stage::{DataDirectory, Sandbox, until};
 
 #[test]
 fn a_token_may_do_what_its_role_says_and_nothing_more() {
@@ -113,4 +113,31 @@ fn a_lost_key_ring_is_not_silently_replaced() {
     assert!(!place.data("keys.json").exists());
     std::fs::rename(place.path("keys.json"), place.data("keys.json")).unwrap();
     assert_eq!(place.serve(&[]).stop().code, Some(0));
+}
+
+#[test]
+fn groups_of_an_issuer_bring_the_roles_that_the_settings_say() {
+    let elsewhere = DataDirectory::new();
+    let sandbox = Sandbox::start(&elsewhere);
+    let issuer = format!("{}/identity", sandbox.url);
+    let place = DataDirectory::new()
+        .env("PROVISION_ENGINE_OSB__OIDC__ISSUER", &issuer)
+        .env("PROVISION_ENGINE_OSB__OIDC__AUDIENCE", "us")
+        .env("PROVISION_ENGINE_OSB__OIDC__ADMIN_GROUPS", "platform-team");
+    let server = place.serve(&[]);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let client = reqwest::Client::builder().no_proxy().build().unwrap();
+    let status = |group: &str| {
+        let form = format!("grant_type=client_credentials&audience=us&groups={group}");
+        let request = client.post(format!("{issuer}/token")).basic_auth("jane", Some("sandbox-secret"));
+        let request = request.header("content-type", "application/x-www-form-urlencoded").body(form);
+        runtime.block_on(async {
+            let answer = request.send().await.unwrap().text().await.unwrap();
+            let answer: serde_json::Value = serde_json::from_str(&answer).unwrap();
+            let token = answer["access_token"].as_str().unwrap();
+            let users = client.get(format!("{}/users", server.url)).bearer_auth(token);
+            users.send().await.unwrap().status().as_u16()
+        })
+    };
+    assert_eq!((status("platform-team"), status("admin"), status("nothing")), (200, 403, 403));
 }
