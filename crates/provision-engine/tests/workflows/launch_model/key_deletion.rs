@@ -81,6 +81,17 @@ async fn deleting_a_key_deletes_the_key_pairs_that_launches_uploaded() {
     assert_eq!((office.standing("key_pair").await, office.standing("instance").await), (0, 2));
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_cloud_that_refuses_for_a_moment_is_asked_again() {
+    let office = Office::open().await;
+    let number = upload(&office).await;
+    let fault = json!({"action": "DeleteKeyPair", "code": "RequestLimitExceeded", "times": 3});
+    office.call(Method::POST, "/aws/faults/fail", &fault).await;
+    let (ended, warnings) = delete(&office, &anna(), number).await;
+    assert_eq!((ended.shown.summary.phase, warnings), (Phase::Succeeded, vec![]));
+    assert_eq!(office.standing("key_pair").await, 0);
+}
+
 #[tokio::test]
 async fn a_request_to_delete_a_key_calls_no_cloud() {
     // Nothing executes operations here, and no cloud can be reached.
