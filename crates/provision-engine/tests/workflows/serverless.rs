@@ -277,6 +277,8 @@ async fn sr_auth(site: &ServerlessSite, made: &Value) -> Option<String> {
 
 #[tokio::test]
 async fn a_machine_acts_with_what_the_settings_allow() {
+    let default = ServerlessSettings::default().sr_auth;
+    assert!(default == SrAuth::None, "no password of a user is in a machine unless the operator says so");
     for mode in [SrAuth::Password, SrAuth::Token, SrAuth::None] {
         let site = ServerlessSite::with(ServerlessSettings { sr_auth: mode, ..quick() }).await;
         let test_engine = site.test_engine().await;
