@@ -301,3 +301,57 @@ async fn is_complete(removal: &Removal<'_>, document: i32) -> Result<bool, Nebul
         Err(error) => Err(error),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use engine::secret::{KeyRing, Sealer, SharedRing};
+    use serde_json::json;
+
+    use super::*;
+
+    const TOKEN: &str = "0199f0c1d2e37a4b8c5d6e7f80919293-00112233445566ff";
+
+    fn orphan(kind: OrphanKind, seal: Option<Sealed>) -> Orphan {
+        let bare = bare(5, TOKEN, Timestamp(0)).unwrap();
+        Orphan { kind, tenant: "one:ann".to_owned(), seal, ..bare }
+    }
+
+    fn maker(workflow: &str, tenant: &str, state: Value) -> Maker {
+        Maker { workflow: workflow.to_owned(), tenant: tenant.to_owned(), resource: None, state }
+    }
+
+    /// Each check alone keeps what a user wrote from being taken for what the engine made.
+    #[test]
+    fn only_what_a_known_operation_made_and_sealed_is_without_doubt() {
+        let sealer = Sealer::new(&SharedRing::new(KeyRing::generate()), "test");
+        let [ours, other] = [TOKEN, "another token"].map(|token| sealer.seal(&SecretString::from(token)));
+        let made = || maker(CREATE, "one:ann", json!({"document": 5}));
+        let began = || maker(CREATE, "one:ann", Value::Null);
+        let document = |seal: Option<&Sealed>| orphan(OrphanKind::Document, seal.cloned());
+        let service = || orphan(OrphanKind::Service, None);
+        for (orphan, maker, doubt) in [
+            (document(Some(&ours)), Some(made()), ""),
+            (document(Some(&ours)), Some(began()), ""),
+            (service(), Some(made()), ""),
+            (document(Some(&ours)), None, "not known"),
+            (document(Some(&ours)), Some(maker("serverless.update", "one:ann", Value::Null)), "not known"),
+            (
+                document(Some(&ours)),
+                Some(maker(CREATE, "one:ann", json!({"document": 6}))),
+                "another document",
+            ),
+            (document(Some(&ours)), Some(maker(CREATE, "one:bob", json!({"document": 5}))), "another user"),
+            (document(None), Some(began()), "sealed"),
+            (document(Some(&other)), Some(began()), "sealed"),
+            (service(), Some(began()), "no service"),
+            (service(), Some(maker(CREATE, "one:bob", json!({"document": 5}))), "another user"),
+        ] {
+            let mut checked = orphan.clone();
+            checked.check(maker.as_ref(), |sealed| sealer.open(sealed).ok());
+            match &checked.doubt {
+                Some(found) => assert!(!doubt.is_empty() && found.contains(doubt), "{found}: {maker:?}"),
+                None => assert_eq!(doubt, "", "{orphan:?} {maker:?}"),
+            }
+        }
+    }
+}

@@ -200,3 +200,42 @@ fn is_ending(machine: &VirtualMachine) -> bool {
 fn is_state(error: &NebulaError) -> bool {
     error.is(Kind::Action) || error.is(Kind::Internal)
 }
+
+#[cfg(test)]
+mod tests {
+    use opennebula::{AttributeName, NebulaTemplate};
+
+    use super::*;
+
+    #[test]
+    fn what_a_document_names_is_removed_only_if_its_owner_has_it_from_a_service() {
+        let machine = |uid: i32, is_of_service: bool| {
+            let mut user_template = NebulaTemplate::new();
+            if is_of_service {
+                user_template.set(AttributeName::of("SERVICE_ID"), "7");
+            }
+            let (name, template) = (String::new(), NebulaTemplate::new());
+            VirtualMachine {
+                id: 1,
+                uid,
+                name,
+                state: 3,
+                lcm_state: 3,
+                resched: false,
+                template,
+                user_template,
+            }
+        };
+        let owned = RemovalScope::OwnedBy(4);
+        for (scope, uid, is_of_service, is_removed) in [
+            (owned, 4, true, true),
+            (owned, 4, false, false),
+            (owned, 5, true, false),
+            (owned, 0, true, false),
+            (RemovalScope::Made, 5, false, true),
+        ] {
+            let included = scope.includes_machine(&machine(uid, is_of_service));
+            assert_eq!(included, is_removed, "{scope:?}, {uid}, {is_of_service}");
+        }
+    }
+}
