@@ -38,9 +38,14 @@ impl Declarations {
         let old = head.versions.iter().filter(|line| line.replaced_at.is_some());
         let history = if head.offered.is_some() { HISTORY } else { 0 };
         let beyond = old.clone().count().saturating_sub(history);
+        let now = self.engine.now();
+        // Processes that have not read the withdrawal yet begin operations with the last versions.
+        let is_recent = |line: &VersionLine| {
+            head.offered.is_none() && line.replaced_at.is_some_and(|at| now.since(at) < SLACK)
+        };
         let mut unused = Vec::new();
         for line in old.take(beyond) {
-            if !self.is_used(workflow, line).await? {
+            if !is_recent(line) && !self.is_used(workflow, line).await? {
                 unused.push(line.clone());
             }
         }
@@ -48,7 +53,6 @@ impl Declarations {
             return Ok(0);
         }
         head.versions.retain(|line| !unused.contains(line));
-        let now = self.engine.now();
         if head.versions.is_empty() && head.offered.is_none() {
             head.gone_at = Some(now);
         }

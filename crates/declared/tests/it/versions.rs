@@ -112,6 +112,26 @@ async fn a_replica_learns_of_a_declaration_through_the_database() {
 }
 
 #[tokio::test]
+async fn a_version_stays_while_replicas_may_not_have_read_that_it_was_withdrawn() {
+    let (test_engine, declarations, store) = world().await;
+    let service = StepService::start().await;
+    declare(&declarations, &declaration(&service.url)).await;
+    let other = TestEngine::open(TestEngine::plan(store, Arc::new(WallClock)), None).await;
+    let others = Declarations::new(other.engine.clone(), StepClient::new(Reach::default()).unwrap());
+    others.read_changes().await.unwrap();
+    declarations.withdraw("acme.database", "ann", &Source::Api).await.unwrap();
+    let id = other.submit("acme.database", None, json!({"team": "red"})).await;
+    others.read_changes().await.unwrap();
+    for replica in [&test_engine, &other] {
+        assert!(replica.engine.workflow("acme.database").is_none(), "nothing else begins");
+        assert!(replica.engine.workflow_version("acme.database", Some(1)).is_some(), "an operation needs it");
+    }
+    assert_eq!(test_engine.finished(id).await.shown.summary.phase, Phase::Succeeded);
+    other.close().await;
+    test_engine.close().await;
+}
+
+#[tokio::test]
 async fn old_versions_are_forgotten_unless_an_operation_needs_them() {
     let (test_engine, declarations, _) = world().await;
     let service = StepService::start().await;
