@@ -4,6 +4,7 @@ mod access;
 mod batch;
 mod batch_statements;
 mod claim;
+mod clock_skew;
 mod columns;
 mod committer;
 mod connection;
@@ -38,7 +39,7 @@ use engine::store::{
     Claims, ControlRequest, EndedOperations, LabelQuery, OperationDetail, OperationQuery, Receipt,
     ResourcePage, ResourceQuery, ResourceRow, Stats, Store, StoreError, Summary, Total, Write,
 };
-use engine::{Event, NodeId, OperationId, Timestamp};
+use engine::{Clock, Event, NodeId, OperationId, Timestamp, WallClock};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
@@ -197,6 +198,10 @@ impl Store for PostgresStore {
     }
 
     async fn prune(&self, before: Timestamp) -> Result<usize, StoreError> {
+        let now = WallClock.now();
+        let told = self.reads.read(questions::NOW, &[]).await?;
+        let told = told.first().map_or(now, |row| Timestamp(row.get(0)));
+        let before = clock_skew::no_later_than(before, now, told);
         let removed = self.queued_writes.write(questions::PRUNE, &[&before.0, &PRUNE_MAX]).await?;
         let count = removed.first().map_or(0, |row| rows::unsigned(row.get(0)));
         Ok(usize::try_from(count).unwrap_or(usize::MAX))

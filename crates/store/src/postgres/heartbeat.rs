@@ -5,13 +5,14 @@ use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use engine::store::{ControlRequest, StoreError};
-use engine::{NodeId, OperationId};
+use engine::{Clock, NodeId, OperationId, Timestamp, WallClock};
 use tokio::sync::{Mutex, Notify};
 use tokio::time::{Instant, timeout};
 use tokio_postgres::Row;
 use tracing::warn;
 use uuid::Uuid;
 
+use super::clock_skew::ClockSkew;
 use super::connection::{BATCH_TIMEOUT, BY_KEY, Connection, ConnectionRole, Param, SessionOptions};
 use super::failure::TransactionFailure;
 use super::statements as sql;
@@ -33,6 +34,7 @@ type HeartbeatStatement<'a> = Option<(&'static str, &'a [Param<'a>])>;
 pub(super) struct Heartbeat {
     /// A connection of its own, so that nothing else delays a renewal.
     renewal: Connection,
+    skew: ClockSkew,
     wire: Arc<HeartbeatConnection>,
 }
 
@@ -59,7 +61,8 @@ impl Heartbeat {
             is_busy: AtomicBool::new(false),
             looked_at: std::sync::Mutex::default(),
         };
-        Heartbeat { renewal: Connection::new(target, RENEWER), wire: Arc::new(wire) }
+        let renewal = Connection::new(target, RENEWER);
+        Heartbeat { renewal, skew: ClockSkew::default(), wire: Arc::new(wire) }
     }
 
     pub(super) async fn join(
@@ -82,8 +85,10 @@ impl Heartbeat {
         node: NodeId,
         lease: Duration,
     ) -> Result<Vec<(OperationId, ControlRequest)>, StoreError> {
+        let sent = WallClock.now();
         let renewed = self.renewal.write(sql::RENEW, &[&node.0, &rows::lease_micros(lease)]).await?;
         let Some(row) = renewed.first() else { return Err(StoreError::Fenced) };
+        self.skew.note(sent, WallClock.now(), Timestamp(row.get(1)));
         let is_late = self.wire.looked_at().is_none_or(|at| at.elapsed() >= lease / 2);
         if !row.get::<_, bool>(0) && !self.wire.is_busy.load(Ordering::Acquire) && !is_late {
             return Ok(Vec::new());

@@ -116,6 +116,7 @@ pub(super) const STATS: &str = concat!(
         (select created_at from operations order by id limit 1)"
 );
 pub(super) const PING: &str = "select 1";
+pub(super) const NOW: &str = "select (extract(epoch from clock_timestamp()) * 1000000)::int8";
 /// Changes a row of its own.
 pub(super) const TRY_WRITING: &str = "
     insert into shared (name, value) values ('last-write-test', now()::text)

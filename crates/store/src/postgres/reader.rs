@@ -23,6 +23,7 @@ pub(super) const READER: ConnectionRole = ConnectionRole {
         sql::TOTALS,
         sql::JOURNAL,
         sql::PING,
+        sql::NOW,
         sql::FIND_TOKEN,
         sql::TOKENS,
         sql::AUDIT_PAGE,

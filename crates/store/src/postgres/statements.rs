@@ -225,14 +225,15 @@ pub(super) const RELEASE: &str = concat!(
     select (select count(*) from operations where id = any($2::uuid[]) and owner is not distinct from $1),
         (select count(*) from freed), (select count(*) from told)"
 );
-/// Answers also whether the lease of another node is over. It touches nothing but the nodes.
+/// Answers also whether the lease of another node is over, and the time. It touches nothing but the nodes.
 pub(super) const RENEW: &str = concat!(
     "update nodes set lease_until = ",
     now!(),
     " + $2 where id = $1
     returning exists (select 1 from nodes n where n.id <> $1 and n.lease_until < ",
     now!(),
-    ")"
+    "), ",
+    now!()
 );
 /// Frees what belongs to nodes whose lease is over, and to nodes that are gone: an operation may be created
 /// or claimed by a node in the very moment in which it is declared dead. The owners are found with one step

@@ -2,10 +2,10 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::store::{Create, Park, Receipt, Store, StoreError, Write};
+use engine::store::{Create, Park, Receipt, SavedReader, SealedColumn, Store, StoreError, Write};
 use engine::{Phase, PhaseVerb};
 use futures_util::future::join_all;
-use store::PostgresStore;
+use store::{PostgresReader, PostgresStore};
 use tokio::time::{sleep, timeout};
 use tokio_postgres::{Client, NoTls};
 use uuid::Uuid;
@@ -357,4 +357,25 @@ async fn a_newer_schema_is_not_touched() {
         let Err(StoreError::Refused(text)) = refused else { panic!("it was opened") };
         assert!(text.contains("schema version 99"), "{text}");
     }
+}
+
+/// Everything that a migration would change.
+async fn schema(raw: &Client) -> Vec<String> {
+    let columns = "select table_name || '.' || column_name from information_schema.columns
+        where table_schema = 'public' union all select version::text from schema_version order by 1";
+    raw.query(columns, &[]).await.unwrap().iter().map(|row| row.get(0)).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_look_at_an_older_database_changes_nothing_in_it() {
+    let url = new_database();
+    create(&*open(&url).await, plain("acme")).await;
+    let raw = raw_client(&url).await;
+    // As an earlier release left it.
+    raw.batch_execute("drop table drafts; delete from schema_version where version > 3").await.unwrap();
+    let before = schema(&raw).await;
+    let reader = PostgresReader::new(&url).unwrap();
+    assert_eq!(reader.unfinished(None, 10).await.unwrap().len(), 1);
+    assert_eq!(reader.sealed_page(SealedColumn::Journal, "", None).await.unwrap().rows.len(), 1);
+    assert_eq!(schema(&raw).await, before);
 }
