@@ -111,12 +111,17 @@ impl Sealer {
 
 #[cfg(test)]
 mod tests {
+    use async_trait::async_trait;
+
     use super::super::{ExposeSecret, KeyRing};
     use super::*;
     use crate::clock::Timestamp;
     use crate::event::{Body, Changes, Event};
     use crate::ids::OperationId;
-    use crate::store::{Create, Expect, MemoryStore, RecordUpdate, ResourceWrite, Store, Write};
+    use crate::store::{
+        Create, Expect, MemoryStore, RecordUpdate, ResourceWrite, RowKey, SavedOperation, SavedReader,
+        SealedPage, SealedWriter, Store, Write,
+    };
 
     /// An operation without an owner and a record, each with values that this ring sealed.
     async fn filled(ring: &SharedRing) -> MemoryStore {
@@ -168,6 +173,48 @@ mod tests {
         assert_eq!(count_sealed(&store, &ring, &old).await.unwrap().total(), 0);
         let new = ring.active();
         assert_eq!(count_sealed(&store, &ring, &new).await.unwrap(), all, "the active key opens all of it");
+    }
+
+    /// One row that names the key in what it says, and holds no value of it.
+    struct ReadOnly(String);
+
+    #[async_trait]
+    impl SavedReader for ReadOnly {
+        async fn unfinished(
+            &self,
+            _after: Option<OperationId>,
+            _limit: usize,
+        ) -> Result<Vec<SavedOperation>, StoreError> {
+            Ok(Vec::new())
+        }
+
+        async fn sealed_page(
+            &self,
+            column: SealedColumn,
+            part: &str,
+            _after: Option<RowKey>,
+        ) -> Result<SealedPage, StoreError> {
+            assert!(self.0.contains(part));
+            let (key, tenant, workflow) = (RowKey::Resource("r".into()), "t".into(), "w".into());
+            let row = SealedRow { column, key, tenant, resource: None, workflow, text: self.0.clone() };
+            Ok(SealedPage { rows: vec![row], next: None })
+        }
+    }
+
+    #[async_trait]
+    impl SealedWriter for ReadOnly {
+        async fn replace_sealed(&self, row: &SealedRow, _text: &str) -> Result<bool, StoreError> {
+            panic!("nothing of {:?} is sealed with the key", row.key)
+        }
+    }
+
+    #[tokio::test]
+    async fn a_row_without_values_of_the_key_is_not_written() {
+        let keys = KeyRing::generate();
+        let key = keys.active().to_owned();
+        let store = ReadOnly(format!("{} is all it says", part(&key)));
+        let answer = reseal(&store, &SharedRing::new(keys), &key).await;
+        assert_eq!(answer, Ok((SealedCount::default(), SealedCount::default())));
     }
 
     #[test]

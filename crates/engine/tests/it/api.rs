@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use engine::secret::Sealed;
-use engine::store::{Expect, MemoryStore, OperationQuery, ResourceQuery, Store};
+use engine::store::{Expect, LabelQuery, MemoryStore, OperationQuery, RecordUpdate, ResourceQuery, Store};
 use engine::{
     Command, Effect, Engine, Halt, OnFailure, Operation, Outcome, Phase, Plan, RecordWrites, Resource,
     Settings, Step, Submission, SubmitError, Workflow, done,
@@ -163,6 +163,12 @@ async fn records_are_written_only_by_who_has_seen_them() {
     assert!(engine.resource("s").await.unwrap().is_none());
     let query = ResourceQuery { kind: "script".into(), limit: 10, ..ResourceQuery::default() };
     assert_eq!(engine.resources(&query).await.unwrap().rows.len(), 1);
+    let labelled =
+        RecordUpdate { labels: vec![("colour".into(), "red".into())], ..record_update("three", None) };
+    assert!(engine.write_resource("r", "t", Expect::Version(2), Some(labelled)).await.unwrap());
+    let (key, values) = ("colour".into(), vec!["red".into(), "blue".into()]);
+    let query = LabelQuery { kind: "script".into(), key, values, also_gone: false };
+    assert_eq!(engine.label_counts(&query).await, Ok([("red".to_owned(), 1)].into()));
     assert!(matches!(
         engine.write_resource("", "t", Expect::Absent, None).await,
         Err(SubmitError::Invalid(_))

@@ -153,4 +153,10 @@ async fn what_another_has_is_left_and_a_store_that_is_away_ends_the_sweep() {
     };
     assert!(sweep(&engine, DUE, &mut backoff, away).await.is_err());
     assert_eq!(*tries.borrow(), 5, "the others would fail for the same reason");
+    let refused = async |_: ResourceRow, _: Job| {
+        *tries.borrow_mut() += 1;
+        Err(SubmitError::Store(StoreError::Refused("not this one".into())))
+    };
+    let swept = sweep(&engine, DUE, &mut backoff, refused).await.unwrap();
+    assert_eq!((swept, *tries.borrow()), (Swept { handled: 0, left: 2 }, 7), "it is about one record");
 }
