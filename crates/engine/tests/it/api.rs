@@ -113,7 +113,7 @@ async fn what_was_submitted_can_be_looked_at() {
     let mut updates = engine.event_feed().watch();
     let id = stage.test_engine.submit("test.script", None, json!({"a": ["make"]})).await;
     stage.test_engine.finished(id).await;
-    assert_eq!(updates.recv().await.unwrap(), (id, 1));
+    assert_eq!(updates.try_recv().unwrap(), (id, 1));
     let listed = engine.list(&OperationQuery { limit: 10, ..OperationQuery::default() }).await.unwrap();
     assert_eq!((listed.len(), listed[0].id), (1, id));
     let journal = engine.journal(id, 0, 100).await.unwrap();
