@@ -17,7 +17,7 @@ const PAUSE_MIN: Duration = Duration::from_millis(20);
 const PAUSE_MAX: Duration = Duration::from_millis(500);
 /// Far more claims of one operation, and far more looks at it without news of any, than a test needs. A test of an engine
 /// that goes round in circles fails after them instead of going round, too.
-const CLAIMS_MAX: usize = 1000;
+const CLAIMS_MAX: usize = 20_000;
 const QUIET_LOOKS_MAX: usize = 2500;
 
 /// The same key for every engine of a test, so that they open each other's secrets.
