@@ -30,7 +30,8 @@ impl Workflow for DeclaredWorkflow {
 
     /// The param `name`, where the declaration has one that is not secret.
     fn operation_name(params: &DeclaredParams) -> Option<String> {
-        params.0.get("name").and_then(Value::as_str).map(str::to_owned)
+        let name = params.0.get("name").and_then(Value::as_str)?;
+        Sealed::parse(name).is_err().then(|| name.to_owned())
     }
 }
 

@@ -199,6 +199,24 @@ async fn params_are_checked_completed_and_never_repeated() {
 }
 
 #[tokio::test]
+async fn an_operation_has_the_name_in_its_params_unless_that_is_secret() {
+    let (test_engine, declarations, _) = world().await;
+    let service = StepService::start().await;
+    let text = declaration(&service.url);
+    for (kind, name) in [("type: string", Some("red-1")), ("type: string, writeOnly: true", None)] {
+        declare(
+            &declarations,
+            &text.replace("  properties:", &format!("  properties:\n    name: {{{kind}}}")),
+        )
+        .await;
+        let id = test_engine.submit("acme.database", None, json!({"team": "red", "name": "red-1"})).await;
+        let shown = test_engine.finished(id).await.shown;
+        assert_eq!(shown.summary.name.as_deref(), name, "{kind}");
+    }
+    test_engine.close().await;
+}
+
+#[tokio::test]
 async fn sources_do_not_change_each_others_workflows_and_a_new_secret_is_no_new_version() {
     let (test_engine, declarations, _) = world().await;
     let service = StepService::start().await;
