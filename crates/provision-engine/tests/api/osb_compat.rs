@@ -119,8 +119,10 @@ fn change(parameters: &Value) -> Value {
 async fn operations(world: &BrokerFixture, id: &str) -> Vec<(String, engine::Phase)> {
     let resource = Some(format!("runtime:{id}"));
     let query = engine::store::OperationQuery { resource, limit: 100, ..Default::default() };
-    let list = world.engine.list(&query).await.unwrap();
-    list.into_iter().rev().map(|summary| (summary.id.to_string(), summary.phase)).collect()
+    let mut list = world.engine.list(&query).await.unwrap();
+    // Ids of one millisecond have no order.
+    list.sort_by_key(|summary| summary.created_at);
+    list.into_iter().map(|summary| (summary.id.to_string(), summary.phase)).collect()
 }
 
 async fn all_over(world: &BrokerFixture, id: &str) {
